@@ -46,9 +46,10 @@ struct FileHeader {
   uint64_t start_ticks;         // clock value that is time 0 of this trace
   uint64_t start_monotonic_ns;  // CLOCK_MONOTONIC at that moment
   uint64_t start_realtime_ns;   // CLOCK_REALTIME at that moment
+  uint64_t ticks_per_second;    // a first estimate; the anchors in the blocks are exact
   char boot_id[40];             // text of the kernel's boot id, zero-padded; zero if unknown
 };
-static_assert(sizeof(FileHeader) == 104);
+static_assert(sizeof(FileHeader) == 112);
 
 enum class BlockKind : uint8_t {
   kDictionary = 1,  // definitions; layout kTlv
@@ -68,6 +69,8 @@ struct BlockHeader {
   uint32_t stored_bytes;  // of the payload that follows this header
   uint32_t raw_bytes;     // of the payload after decompression
   uint32_t records;       // in the payload
+  uint32_t lost_events;   // calls that were not recorded, found out since the block before
+  uint32_t reserved2;
   uint64_t sequence;      // 0, 1, 2, … over all blocks of the file: a gap is a lost block
   uint64_t dictionary_blocks;  // how many dictionary blocks stand before this one: the watermark
   uint64_t first_time;         // time units; of the first and last record, 0 if there is none
@@ -77,7 +80,7 @@ struct BlockHeader {
   uint32_t payload_crc32;  // of the stored payload
   uint32_t header_crc32;   // of the bytes before this field
 };
-static_assert(sizeof(BlockHeader) == 80);
+static_assert(sizeof(BlockHeader) == 88);
 
 // The last bytes of a file that ended well; the index block is found through it.
 struct Trailer {

@@ -75,21 +75,48 @@ struct RingRecord {
   int32_t result;
   uint32_t context;         // dictionary id
   uint32_t duration_ticks;  // saturating
-  uint32_t reserved2;
+  uint32_t epoch;           // of the loaded modules, for definitions of stacks and modules
 };
 static_assert(sizeof(RingRecord) == 48);
 inline constexpr uint32_t kRingRecordWords = sizeof(RingRecord) / 8;
 inline constexpr uint32_t kMaxRingRecordWords = kRingRecordWords + 2 * kMaxStackDepth;
 
 // Definitions travel in the ring in front of the first record that uses them, named by hash, so that
-// a ring never depends on another one.
+// a ring never depends on another one. Texts are packed into words, zero-padded.
 enum class RingOnlyKind : uint8_t {
-  kStack = 0x80,        // words: pcs, innermost first; native_hash names it; entry: module epoch (low 16 bits)
-  kPythonStack = 0x81,  // pairs of words: code object hash, instruction
-  kString = 0x82,       // word 0: length in bytes; then the bytes, zero-padded
-  kCodeObject = 0x83,   // words: first line | version << 32, lengths of name, file, line table, then bytes
+  kStack = 0x80,        // native_hash; words: pcs, innermost first; epoch
+  kPythonStack = 0x81,  // python_hash; pairs of words: hash of the code object, instruction + 1
+  kString = 0x82,       // native_hash; words: RingText of 1
+  kCodeObject = 0x83,   // native_hash; words: first line, version, RingText of 3: name, file, line table
   kContext = 0x84,      // words: dictionary id, handle, device + 1 (0: unknown)
+  kModule = 0x85,       // native_hash: of identity; words: start, end, bias, RingText of 2: path, build-id; epoch
+  kDevice = 0x86,       // words: ordinal, total bytes, uuid (2 words), RingText of 1: name
+  kFact = 0x87,         // words: RingText of 2: key, value
 };
+inline constexpr uint8_t kFirstRingOnlyKind = 0x80;
+
+// RingText of n: n words with the lengths in bytes, then the bytes of all texts in a row, padded to
+// whole words.
+
+// Operands that name strings: in a ring by hash, in the trace file by dictionary id. Bit i is set if
+// operand i of the kind does; 0 stands for no string in both.
+constexpr uint32_t StringOperands(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kFrameworkBlock:
+      return 1u << static_cast<unsigned>(FrameworkBlockOperand::kName);
+    case RecordKind::kFrameworkReport:
+      return 1u << static_cast<unsigned>(FrameworkReportOperand::kText);
+    case RecordKind::kPhase:
+      return 1u << static_cast<unsigned>(PhaseOperand::kName) |
+             1u << static_cast<unsigned>(PhaseOperand::kDomain);
+    case RecordKind::kCoverage:
+      return 1u << static_cast<unsigned>(CoverageOperand::kName);
+    case RecordKind::kVariable:
+      return 1u << static_cast<unsigned>(VariableOperand::kName);
+    default:
+      return 0;
+  }
+}
 
 }  // namespace gputrace::trace
 
