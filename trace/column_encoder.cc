@@ -18,6 +18,10 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
 void ColumnEncoder::Start(const EntryHints* hints, uint32_t hint_count) {
   hints_ = hints;
   hint_count_ = hint_count;
+  Restart();
+}
+
+void ColumnEncoder::Restart() {
   records_ = 0;
   first_time_ = last_time_ = 0;
   memset(used_, 0, sizeof(used_));

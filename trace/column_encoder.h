@@ -28,6 +28,8 @@ class ColumnEncoder {
 
   // `hints` is indexed by entry id and must outlive the encoder.
   void Start(const EntryHints* hints, uint32_t hint_count);
+  // Begins the next block.
+  void Restart();
   bool empty() const { return records_ == 0; }
   uint32_t records() const { return records_; }
   uint64_t first_time() const { return first_time_; }

@@ -54,13 +54,11 @@ class CallScope {
 
   ThreadState* state_ = nullptr;
   uint16_t entry_;
-  bool entered_ = false;
   bool cut_ = false;
   bool intent_committed_ = false;
   uint32_t count_ = 0;
   uint32_t in_count_ = 0;  // operands that the intent carried
   int32_t result_ = 0;
-  uint64_t native_hash_ = 0;
   uint64_t begin_ticks_ = 0;
   uint64_t end_ticks_ = 0;
   uint64_t operands_[trace::kMaxOperands];
