@@ -113,6 +113,7 @@ bool StartSession(Session* session, ForkPage* page) {
   if (!session->options.children && ParentIsTraced(process.parent)) return false;
   MeasureClock(session);
   session->pid = process.pid;
+  session->executable = process.executable;
   sys::Call(SYS_getrandom, sys::Pointer(session->trace_id), sizeof(session->trace_id), 0);
   memcpy(&session->generation, session->trace_id, sizeof(session->generation));
   session->generation |= 1;

@@ -48,6 +48,7 @@ struct Session {
   uint64_t ticks_per_second;
   uint8_t time_shift;
 
+  PathBuffer executable;
   PathBuffer trace_path;
   PathBuffer live_path;
   OutputFile output;

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/record/recorder.h"
+
+#include <cuda.h>
+
+#include <cstring>
+
+#include "interpose/hooks/entry_table.h"
+#include "interpose/record/contexts.h"
+#include "interpose/record/modules.h"
+#include "interpose/record/ring.h"
+#include "interpose/record/session.h"
+#include "interpose/resolve/driver.h"
+
+namespace gputrace::interpose {
+namespace {
+
+// A completion that brings nothing but a duration is written only if it is a long one.
+constexpr uint64_t kLongNs = 20'000;
+
+void DefineStack(ThreadState* state) {
+  const CapturedStack& stack = state->stack;
+  Definition definition{};
+  definition.kind = trace::RingOnlyKind::kStack;
+  definition.flags = stack.truncated ? trace::kFlagTruncatedStack : 0;
+  definition.epoch = DefineModules(state);
+  definition.hash = stack.hash;
+  definition.words = stack.pcs;
+  definition.word_count = stack.depth;
+  // Without it records would refer to nothing: the next one tries again.
+  if (!PublishDefinition(state, definition)) state->seen.Clear();
+}
+
+// Captures the calling thread's stack; its hash, or 0 if none is wanted or to be had.
+uint64_t CaptureStack(ThreadState* state, uint16_t entry, uint8_t* flags) {
+  const Options& options = state->session->options;
+  const StaticEntry& description = kEntries[entry];
+  if (options.stacks == StackMode::kOff ||
+      description.entry_class != trace::EntryClass::kRecord ||
+      (description.intent && !options.free_stacks) ||
+      !CaptureNative(&state->stack, options.depth)) {
+    return 0;
+  }
+  if (state->stack.truncated) *flags |= trace::kFlagTruncatedStack;
+  if (state->seen.Insert(state->stack.hash)) DefineStack(state);
+  return state->stack.hash;
+}
+
+struct RecordFields {
+  trace::RecordKind kind;
+  uint16_t entry;
+  uint8_t flags;
+  int32_t result;
+  uint64_t native_hash;
+  uint64_t duration_ticks;
+  const uint64_t* operands;
+  uint32_t operand_count;
+};
+
+// Stamps and publishes. False if the record was lost.
+bool WriteRecord(ThreadState* state, const RecordFields& fields) {
+  const uint32_t context = CurrentContext(state);
+  BeginCommit(state);
+  trace::RingRecord* record =
+      ReserveRecord(state, trace::kRingRecordWords + fields.operand_count);
+  if (record != nullptr) {
+    state->last_ticks = ReadTicks(state->session->clock);
+    record->kind = static_cast<uint8_t>(fields.kind);
+    record->flags = fields.flags;
+    if (state->session->after_exit()) record->flags |= trace::kFlagAfterExit;
+    record->entry = fields.entry;
+    record->ticks = state->last_ticks;
+    record->native_hash = fields.native_hash;
+    record->python_hash = 0;
+    record->result = fields.result;
+    record->context = context;
+    record->duration_ticks = fields.duration_ticks > UINT32_MAX
+                                 ? UINT32_MAX
+                                 : static_cast<uint32_t>(fields.duration_ticks);
+    record->epoch = 0;
+    memcpy(WordsOf(record), fields.operands, fields.operand_count * sizeof(uint64_t));
+    if (fields.kind == trace::RecordKind::kIntent) {
+      // Before the record becomes visible: whoever finds it after a kill must know that the call may
+      // not have been made.
+      state->ring->in_call.store(state->head + 1, std::memory_order_relaxed);
+    }
+    PublishRecord(state, record);
+  }
+  EndCommit(state);
+  if (state->session->after_exit()) DrainNow(state->session);
+  return record != nullptr;
+}
+
+}  // namespace
+
+CallScope::CallScope(uint16_t entry) : entry_(entry) {
+  if (t_thread.depth++ == 0) state_ = AcquireThreadState();
+}
+
+CallScope::~CallScope() { --t_thread.depth; }
+
+void CallScope::CommitIntent() {
+  uint8_t flags = cut_ ? trace::kFlagCutOperands : 0;
+  const uint64_t hash = CaptureStack(state_, entry_, &flags);
+  WriteRecord(state_, {trace::RecordKind::kIntent, entry_, flags, 0, hash, 0, operands_, count_});
+  intent_committed_ = true;
+  in_count_ = count_;
+}
+
+void CallScope::BeforeCall() { begin_ticks_ = ReadTicks(state_->session->clock); }
+
+void CallScope::AfterCall(int32_t result) {
+  end_ticks_ = ReadTicks(state_->session->clock);
+  result_ = result;
+  if (intent_committed_) state_->ring->in_call.store(0, std::memory_order_release);
+}
+
+void CallScope::Commit() {
+  Session* session = state_->session;
+  const uint64_t duration = end_ticks_ - begin_ticks_;
+  if (intent_committed_) {
+    const uint32_t out_count = count_ - in_count_;
+    const bool is_long = duration > session->ticks_per_second / 1'000'000 * (kLongNs / 1000);
+    if (result_ == 0 && out_count == 0 && !is_long) return;
+    WriteRecord(state_, {trace::RecordKind::kCompletion, entry_, 0, result_, 0, duration,
+                         operands_ + in_count_, out_count});
+    return;
+  }
+  // Polling that found nothing done says nothing, and may happen millions of times.
+  if (result_ == CUDA_ERROR_NOT_READY) return;
+  uint8_t flags = cut_ ? trace::kFlagCutOperands : 0;
+  const uint64_t hash = CaptureStack(state_, entry_, &flags);
+  WriteRecord(state_, {trace::RecordKind::kCall, entry_, flags, result_, hash, duration, operands_,
+                       count_});
+  // What led to it should be on the disk before the program dies of it.
+  if (result_ == CUDA_ERROR_OUT_OF_MEMORY) WakeWriter(session);
+}
+
+void NoteContextChange() {
+  if (t_thread.state != nullptr) t_thread.state->context_known = false;
+}
+
+uint64_t CaptureOf(void* stream) {
+  const ThreadState* state = t_thread.state;
+  if (state == nullptr || state->session->captures.load(std::memory_order_relaxed) <= 0 ||
+      driver().stream_get_capture_info == nullptr) {
+    return 0;
+  }
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t id = 0;
+  const CUresult result =
+      driver().stream_get_capture_info(static_cast<CUstream>(stream), &status, &id);
+  return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
+}
+
+void NoteCapture(int change) {
+  if (t_thread.state != nullptr) {
+    t_thread.state->session->captures.fetch_add(change, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace gputrace::interpose
