@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include <cstddef>
+#include <initializer_list>
 
 namespace gputrace::interpose {
 namespace {

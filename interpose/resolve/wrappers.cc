@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/resolve/wrappers.h"
 
+#include <initializer_list>
+
 #include "interpose/hooks/entry_table.h"
 #include "interpose/resolve/bases.h"
 #include "interpose/resolve/dlsym.h"
