@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derives the facts of driver_api/entries.tsv from CUDA's headers.
 
-usage: derive.py [--out FILE] VERSION=INCLUDE_DIR…
+usage: derive.py [--out FILE] VERSION=INCLUDE_DIR…     (driver_api/pinned_headers prints these)
 
 What is derived, and how:
   symbols     cuda.h declares every symbol with its suffix (_v2, _ptsz, …) if
@@ -10,6 +10,8 @@ What is derived, and how:
   versions    cudaTypedefs.h has one typedef PFN_NAME_vNNNN[_ptds|_ptsz] per ABI of an entry, where
               NNNN is the version that cuGetProcAddress knows the ABI by. For each name and stream
               kind, typedefs in order of NNNN belong to symbols in order of their _vN.
+  names       a macro that gives a plain name to another entry altogether says what that name stands for
+              (names.tsv); one that only adds a suffix says nothing new.
 Only names, numbers and types come out; no text of a header does.
 """
 import argparse
@@ -49,7 +51,8 @@ STAND_INS = {
 
 
 def read_header(include_dir):
-    """Returns ({symbol: (header, [(type, name)])}, {(base, stream kind): [version, …]})."""
+    """Returns ({symbol: (header, [(type, name)])}, {(base, stream kind): [version, …]}, {name: symbol},
+    {alias: type})."""
     index = clang.cindex.Index.create()
     # Without the compiler's own headers size_t would silently become int.
     builtin = subprocess.check_output(["gcc", "-print-file-name=include"], text=True).strip()
@@ -58,11 +61,10 @@ def read_header(include_dir):
     stand_ins = {n: text for n, text in STAND_INS.items() if n not in names}
     files = [("table.c", "".join(f"#include <{n}>\n" for n in [*stand_ins, *names]))]
     files += [(f"{include_dir}/{n}", "#pragma once\n" + text) for n, text in stand_ins.items()]
-    unit = index.parse("table.c", args=arguments, unsaved_files=files)
-    errors = [str(d) for d in unit.diagnostics if d.severity >= clang.cindex.Diagnostic.Error]
-    if errors:
-        sys.exit(f"{include_dir}: {errors[0]}")
-    functions, typedefs = {}, collections.defaultdict(list)
+    unit = parse(index, arguments, files)
+    # The renaming macros are there only without __CUDA_API_VERSION_INTERNAL.
+    public = parse(index, [a for a in arguments if not a.startswith("-D")], files)
+    functions, typedefs, aliases = {}, collections.defaultdict(list), {}
     for cursor in unit.cursor.get_children():
         if cursor.location.file is None:
             continue
@@ -77,13 +79,45 @@ def read_header(include_dir):
         elif cursor.kind == clang.cindex.CursorKind.TYPEDEF_DECL:
             match = re.fullmatch(r"PFN_(cu\w+?)_v(\d+)(?:_(ptds|ptsz))?", cursor.spelling)
             if not match:
+                aliases[cursor.spelling] = cursor.underlying_typedef_type.spelling
                 continue
             typedefs[match[1], match[3] or "-"].append(int(match[2]))
             if header == "cudaProfilerTypedefs.h":
                 types = cursor.underlying_typedef_type.get_pointee().argument_types()
                 parameters = [(t.spelling, f"parameter{i}") for i, t in enumerate(types)]
                 functions[match[1]] = ("cudaProfiler.h", parameters)
-    return functions, typedefs
+    return functions, typedefs, renamed(public), aliases
+
+
+def parse(index, arguments, files):
+    unit = index.parse("table.c", args=arguments, unsaved_files=files,
+                       options=clang.cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
+    errors = [str(d) for d in unit.diagnostics if d.severity >= clang.cindex.Diagnostic.Error]
+    if errors:
+        sys.exit(f"{arguments[-1].removeprefix('-I')}: {errors[0]}")
+    return unit
+
+
+def renamed(unit):
+    """{name: symbol} of the macros that give a name to an entry with another base."""
+    found = {}
+    for cursor in unit.cursor.get_children():
+        if cursor.kind != clang.cindex.CursorKind.MACRO_DEFINITION or cursor.location.file is None:
+            continue
+        tokens = [token.spelling for token in cursor.get_tokens()]
+        if len(tokens) == 2 and re.match(r"cu[A-Z]", tokens[0]) and re.match(r"cu[A-Z]", tokens[1]) \
+                and split_symbol(tokens[1])[0] != split_symbol(tokens[0])[0]:
+            found[tokens[0]] = tokens[1]
+    return found
+
+
+def read_version(include_dir):
+    """({symbol: (header, [(type, name)], since)}, {name: symbol}, {alias: type}) of one version."""
+    functions, typedefs, names, aliases = read_header(include_dir)
+    since = pair_versions(functions, typedefs)
+    declared = {symbol: (header, params, since.get(symbol, 0))
+                for symbol, (header, params) in functions.items()}
+    return declared, names, aliases
 
 
 def pair_versions(functions, typedefs):
@@ -104,12 +138,9 @@ def derive(headers):
     """headers: [(version number, include dir)], any order. Returns rows as dicts, sorted by symbol."""
     rows = {}
     for version, include_dir in sorted(headers):
-        functions, typedefs = read_header(include_dir)
-        since = pair_versions(functions, typedefs)
-        for symbol, (header, parameters) in functions.items():
+        for symbol, (header, parameters, number) in read_version(include_dir)[0].items():
             base, suffix, stream_kind = split_symbol(symbol)
             row = rows.setdefault(symbol, {"symbol": symbol, "base": base, "first": version})
-            number = since.get(symbol, 0)
             if row.get("since", number) != number:
                 print(f"{symbol}: version {row['since']} in {row['last']}, {number} in {version}",
                       file=sys.stderr)

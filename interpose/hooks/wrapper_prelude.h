@@ -18,7 +18,15 @@
 #define GPUTRACE_EXPORT __attribute__((visibility("default")))
 
 // Types of window systems' headers that entries outside of cuda.h take; opaque here.
+using GLenum = unsigned int;
+using GLuint = unsigned int;
+using EGLint = int;
+using EGLImageKHR = void*;
+using EGLStreamKHR = void*;
+using EGLSyncKHR = void*;
 using VdpDevice = uint32_t;
+using VdpOutputSurface = uint32_t;
+using VdpVideoSurface = uint32_t;
 using VdpGetProcAddress = int();
 
 namespace gputrace::interpose {

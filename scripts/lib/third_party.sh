@@ -32,7 +32,7 @@ built_folder() {
 }
 
 compile_flags() {
-  printf '%s' "-O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer \
+  printf '%s' "-O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer -ftls-model=initial-exec \
 -include $ROOT/cmake/glibc_compat.h"
 }
 
