@@ -16,18 +16,24 @@ PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "coverage.md"
 FAMILIES = (
     ("Start, versions and resolution", r"cuInit|cuDriver|cuGetProc|cuGetError|cuGetExport"),
     ("Graphics interop", r"cuGL|cuEGL|cuVDPAU|cuGraphics|cuEventCreateFromEGL"),
-    ("Stream-ordered memory and pools",
-     r"cuMemPool|cuMem(Alloc(FromPool)?|Free)Async|cu(Device|Mem)[GS]et(Default)?MemPool"),
-    ("Virtual memory management",
-     r"cuMem(Create|Release|RetainAlloc|Export|Import|AddressRes|AddressFree|Map|Unmap|[GS]etAccess|"
-     r"GetAllocation|GetHandleFor)"),
+    (
+        "Stream-ordered memory and pools",
+        r"cuMemPool|cuMem(Alloc(FromPool)?|Free)Async|cu(Device|Mem)[GS]et(Default)?MemPool",
+    ),
+    (
+        "Virtual memory management",
+        r"cuMem(Create|Release|RetainAlloc|Export|Import|AddressRes|AddressFree|Map|Unmap|"
+        r"[GS]etAccess|GetAllocation|GetHandleFor)",
+    ),
     ("Multicast and logical endpoints", r"cuMulticast|cuLogicalEndpoint"),
     ("Pinned and registered host memory", r"cuMem(Host|AllocHost|FreeHost)"),
     ("Managed memory", r"cuMem(AllocManaged|Prefetch|Advise|Discard|RangeGet)|cuStreamAttachMem"),
     ("Linear device memory", r"cuMem(Alloc|Free|GetInfo|GetAddressRange|GetLocation)"),
     ("Arrays, textures and surfaces", r"cuArray|cuMipmapped|cuTex|cuSurf|cuTensorMap"),
-    ("Interprocess and external memory", r"cuIpc|cuImportExternal|cuDestroyExternal|cuExternal|"
-                                         r"cu(Signal|Wait)External"),
+    (
+        "Interprocess and external memory",
+        r"cuIpc|cuImportExternal|cuDestroyExternal|cuExternal|" r"cu(Signal|Wait)External",
+    ),
     ("Graphs", r"cuGraph|cuDevice(Graph|GetGraph|SetGraph)|cuUserObject"),
     ("Stream capture", r"cuStream(Begin|End|IsCapt|GetCapt|UpdateCapt)|cuThreadExchange"),
     ("Contexts and limits", r"cuCtx|cuDevicePrimaryCtx|cuGreenCtx|cuDevResource|cuDevSm"),
@@ -44,11 +50,11 @@ HEAD = """\
 
 This page is made from `driver_api/` by `driver_api/coverage.py`.
 
-The table knows {rows} entries of the driver, checked against the headers of {versions}. {record} are
-**recorded**, with their call stack: they change GPU memory, or what it belongs to. {observe} are
-**observed**, without a stack: they tell what the accounting needs (current contexts, synchronisation,
-residency hints). The tracer wraps the {resolvers} **resolvers** to see what programs ask for. The other
-{other} are **passed** through: no code of the tracer runs.
+The table knows {rows} entries of the driver, checked against the headers of {versions}.
+{record} are **recorded**, with their call stack: they change GPU memory, or what it belongs to.
+{observe} are **observed**, without a stack: they tell what the accounting needs (current contexts,
+synchronisation, residency hints). The tracer wraps the {resolvers} **resolvers** to see what programs
+ask for. The other {other} are **passed** through: no code of the tracer runs.
 
 - *Since* is the version from which `cuGetProcAddress` answers with the symbol; — if it has none.
 - `_ptds` and `_ptsz` are the twins for per-thread default streams.
@@ -77,12 +83,16 @@ def state(row):
 
 
 def effects(row):
-    return "; ".join(f"{verb.replace('_', ' ')} {' or '.join(kind.replace('_', ' ') for kind in kinds)}"
-                     for verb, kinds in row.effects)
+    return "; ".join(
+        f"{verb.replace('_', ' ')} {' or '.join(kind.replace('_', ' ') for kind in kinds)}"
+        for verb, kinds in row.effects
+    )
 
 
 def collected(row):
-    names = [f"*{o.name.replace('_', ' ')}*" if o.out else o.name.replace("_", " ") for o in row.operands]
+    names = [
+        f"*{o.name.replace('_', ' ')}*" if o.out else o.name.replace("_", " ") for o in row.operands
+    ]
     text = ", ".join(names)
     if row.later:
         text += f"{'; ' if text else ''}not yet: {row.later}"
@@ -90,21 +100,40 @@ def collected(row):
 
 
 def page(rows):
-    counts = {name: sum(state(row) == name for row in rows)
-              for name in ("recorded", "observed", "resolver", "passed")}
+    counts = {
+        name: sum(state(row) == name for row in rows)
+        for name in ("recorded", "observed", "resolver", "passed")
+    }
     checked = sorted({row.first for row in rows} | {row.last for row in rows})
-    out = [HEAD.format(rows=len(rows), versions=f"CUDA {release(checked[0])} to {release(checked[-1])}",
-                       record=counts["recorded"], observe=counts["observed"],
-                       resolvers=counts["resolver"], other=counts["passed"])]
+    out = [
+        HEAD.format(
+            rows=len(rows),
+            versions=f"CUDA {release(checked[0])} to {release(checked[-1])}",
+            record=counts["recorded"],
+            observe=counts["observed"],
+            resolvers=counts["resolver"],
+            other=counts["passed"],
+        )
+    ]
     members = {title: [] for title, _ in FAMILIES}
     for row in rows:
         members[family_of(row)].append(row)
     for title, family in members.items():
-        out += [f"## {title}", "", "| Entry | Since | State | Effects | Collected |",
-                "|---|---|---|---|---|"]
+        out += [
+            f"## {title}",
+            "",
+            "| Entry | Since | State | Effects | Collected |",
+            "|---|---|---|---|---|",
+        ]
         # What is traced first: it is what readers look for.
         for row in sorted(family, key=lambda r: (state(r) == "passed", r.base, r.since, r.symbol)):
-            cells = (f"`{row.symbol}`", release(row.since), state(row), effects(row), collected(row))
+            cells = (
+                f"`{row.symbol}`",
+                release(row.since),
+                state(row),
+                effects(row),
+                collected(row),
+            )
             out.append(re.sub(r" {2,}", " ", f"| {' | '.join(cells)} |"))
         notes = [f"- `{row.key}`: {row.note}" for row in family if row.note and not row.stream_kind]
         if notes:

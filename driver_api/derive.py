@@ -10,8 +10,8 @@ What is derived, and how:
   versions    cudaTypedefs.h has one typedef PFN_NAME_vNNNN[_ptds|_ptsz] per ABI of an entry, where
               NNNN is the version that cuGetProcAddress knows the ABI by. For each name and stream
               kind, typedefs in order of NNNN belong to symbols in order of their _vN.
-  names       a macro that gives a plain name to another entry altogether says what that name stands for
-              (names.tsv); one that only adds a suffix says nothing new.
+  names       a macro that gives a plain name to another entry altogether says what that name stands
+              for (names.tsv); one that only adds a suffix says nothing new.
 Only names, numbers and types come out; no text of a header does.
 """
 import argparse
@@ -24,8 +24,13 @@ import sys
 import clang.cindex
 
 HEADERS = ("cuda.h", "cudaProfiler.h", "cudaGL.h", "cudaEGL.h", "cudaVDPAU.h")
-TYPEDEF_HEADERS = ("cudaTypedefs.h", "cudaProfilerTypedefs.h", "cudaGLTypedefs.h",
-                   "cudaEGLTypedefs.h", "cudaVDPAUTypedefs.h")
+TYPEDEF_HEADERS = (
+    "cudaTypedefs.h",
+    "cudaProfilerTypedefs.h",
+    "cudaGLTypedefs.h",
+    "cudaEGLTypedefs.h",
+    "cudaVDPAUTypedefs.h",
+)
 COLUMNS = ("symbol", "base", "suffix", "stream_kind", "since", "first", "last", "header", "params")
 # Declared inline in the header: not a symbol of the driver.
 INLINE = {"cuGetProcAddress_v2_ptsz"}
@@ -34,29 +39,38 @@ INLINE = {"cuGetProcAddress_v2_ptsz"}
 def split_symbol(symbol):
     """cuMemAllocAsync_v2_ptsz -> (cuMemAllocAsync, 2, ptsz)"""
     name, version, stream_kind = re.fullmatch(
-        r"(cu\w*?)(?:_v(\d+))?(?:_(ptds|ptsz))?", symbol).groups()
+        r"(cu\w*?)(?:_v(\d+))?(?:_(ptds|ptsz))?", symbol
+    ).groups()
     return name, int(version or 1), stream_kind or "-"
 
 
 # The packages have the graphics headers but not the window systems' that those include, and not
-# cudaProfiler.h. What they need of them: types of the sizes that the window systems' specifications say.
+# cudaProfiler.h. What they need of them: types of the sizes that the window systems' standards say.
 STAND_INS = {
     "GL/gl.h": "typedef unsigned int GLuint; typedef unsigned int GLenum;",
     "EGL/egl.h": "typedef int EGLint;",
-    "EGL/eglext.h": "typedef void* EGLImageKHR; typedef void* EGLStreamKHR; typedef void* EGLSyncKHR;",
+    "EGL/eglext.h": "typedef void* EGLImageKHR; typedef void* EGLStreamKHR;"
+    "typedef void* EGLSyncKHR;",
     "vdpau/vdpau.h": "typedef unsigned int VdpDevice; typedef unsigned int VdpVideoSurface;"
-                     "typedef unsigned int VdpOutputSurface; typedef int VdpGetProcAddress();",
+    "typedef unsigned int VdpOutputSurface; typedef int VdpGetProcAddress();",
     "cudaProfiler.h": "typedef enum CUoutput_mode_enum { CU_OUT } CUoutput_mode;",
 }
 
 
 def read_header(include_dir):
-    """Returns ({symbol: (header, [(type, name)])}, {(base, stream kind): [version, …]}, {name: symbol},
-    {alias: type})."""
+    """Returns ({symbol: (header, [(type, name)])}, {(base, stream kind): [version, …]},
+    {name: symbol}, {alias: type})."""
     index = clang.cindex.Index.create()
     # Without the compiler's own headers size_t would silently become int.
     builtin = subprocess.check_output(["gcc", "-print-file-name=include"], text=True).strip()
-    arguments = ["-x", "c", "-D__CUDA_API_VERSION_INTERNAL", "-isystem", builtin, f"-I{include_dir}"]
+    arguments = [
+        "-x",
+        "c",
+        "-D__CUDA_API_VERSION_INTERNAL",
+        "-isystem",
+        builtin,
+        f"-I{include_dir}",
+    ]
     names = [n for n in HEADERS + TYPEDEF_HEADERS if (pathlib.Path(include_dir) / n).exists()]
     stand_ins = {n: text for n, text in STAND_INS.items() if n not in names}
     files = [("table.c", "".join(f"#include <{n}>\n" for n in [*stand_ins, *names]))]
@@ -90,8 +104,12 @@ def read_header(include_dir):
 
 
 def parse(index, arguments, files):
-    unit = index.parse("table.c", args=arguments, unsaved_files=files,
-                       options=clang.cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD)
+    unit = index.parse(
+        "table.c",
+        args=arguments,
+        unsaved_files=files,
+        options=clang.cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD,
+    )
     errors = [str(d) for d in unit.diagnostics if d.severity >= clang.cindex.Diagnostic.Error]
     if errors:
         sys.exit(f"{arguments[-1].removeprefix('-I')}: {errors[0]}")
@@ -105,8 +123,12 @@ def renamed(unit):
         if cursor.kind != clang.cindex.CursorKind.MACRO_DEFINITION or cursor.location.file is None:
             continue
         tokens = [token.spelling for token in cursor.get_tokens()]
-        if len(tokens) == 2 and re.match(r"cu[A-Z]", tokens[0]) and re.match(r"cu[A-Z]", tokens[1]) \
-                and split_symbol(tokens[1])[0] != split_symbol(tokens[0])[0]:
+        if (
+            len(tokens) == 2
+            and re.match(r"cu[A-Z]", tokens[0])
+            and re.match(r"cu[A-Z]", tokens[1])
+            and split_symbol(tokens[1])[0] != split_symbol(tokens[0])[0]
+        ):
             found[tokens[0]] = tokens[1]
     return found
 
@@ -115,8 +137,10 @@ def read_version(include_dir):
     """({symbol: (header, [(type, name)], since)}, {name: symbol}, {alias: type}) of one version."""
     functions, typedefs, names, aliases = read_header(include_dir)
     since = pair_versions(functions, typedefs)
-    declared = {symbol: (header, params, since.get(symbol, 0))
-                for symbol, (header, params) in functions.items()}
+    declared = {
+        symbol: (header, params, since.get(symbol, 0))
+        for symbol, (header, params) in functions.items()
+    }
     return declared, names, aliases
 
 
@@ -135,18 +159,25 @@ def pair_versions(functions, typedefs):
 
 
 def derive(headers):
-    """headers: [(version number, include dir)], any order. Returns rows as dicts, sorted by symbol."""
+    """headers: [(version number, include dir)], any order. Returns dicts, sorted by symbol."""
     rows = {}
     for version, include_dir in sorted(headers):
         for symbol, (header, parameters, number) in read_version(include_dir)[0].items():
             base, suffix, stream_kind = split_symbol(symbol)
             row = rows.setdefault(symbol, {"symbol": symbol, "base": base, "first": version})
             if row.get("since", number) != number:
-                print(f"{symbol}: version {row['since']} in {row['last']}, {number} in {version}",
-                      file=sys.stderr)
-            row.update(suffix=f"_v{suffix}" if suffix > 1 else "-", stream_kind=stream_kind,
-                       since=number, last=version, header=header,
-                       params=";".join(f"{t}|{n}" for t, n in parameters) or "-")
+                print(
+                    f"{symbol}: version {row['since']} in {row['last']}, {number} in {version}",
+                    file=sys.stderr,
+                )
+            row.update(
+                suffix=f"_v{suffix}" if suffix > 1 else "-",
+                stream_kind=stream_kind,
+                since=number,
+                last=version,
+                header=header,
+                params=";".join(f"{t}|{n}" for t, n in parameters) or "-",
+            )
     return [rows[symbol] for symbol in sorted(rows)]
 
 

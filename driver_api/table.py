@@ -2,8 +2,8 @@
 """The driver table: derived facts (entries.tsv) joined with what they mean (semantics.toml).
 
 load() returns one Row per ELF symbol and load_names() what names stand for beside their own symbols
-(names.tsv). Both raise TableError, with one sentence that says what and where, if the files do not fit
-together. Standard library only: the build runs this.
+(names.tsv). Both raise TableError, with one sentence that says what and where, if the files do not
+fit together. Standard library only: the build runs this.
 """
 import dataclasses
 import pathlib
@@ -13,15 +13,21 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 
 # In the order of the enums in trace/format.h: positions are the numbers that traces carry.
-VERBS = ("open close retain release map unmap bind unbind set_current sync wait capture_begin "
-         "capture_end launch sample trim set export reset prefetch advise query").split()
-KINDS = ("device managed pinned registered pool_block pool vmm_handle mapping reserved_va array "
-         "mipmap ipc_import external_memory external_buffer graph graph_exec graph_node context "
-         "primary_context green_context module library stream event multicast texture limit access "
-         "process").split()
-ROLES = ("address handle size pool offset location location_type node stream event context device "
-         "graph graph_exec module library array flags attribute value count fd ipc_handle string "
-         "limit capture pitch result").split()
+VERBS = (
+    "open close retain release map unmap bind unbind set_current sync wait capture_begin "
+    "capture_end launch sample trim set export reset prefetch advise query"
+).split()
+KINDS = (
+    "device managed pinned registered pool_block pool vmm_handle mapping reserved_va array "
+    "mipmap ipc_import external_memory external_buffer graph graph_exec graph_node context "
+    "primary_context green_context module library stream event multicast texture limit access "
+    "process"
+).split()
+ROLES = (
+    "address handle size pool offset location location_type node stream event context device "
+    "graph graph_exec module library array flags attribute value count fd ipc_handle string "
+    "limit capture pitch result"
+).split()
 CLASSES = ("record", "observe", "pass")
 CAPTURE_RULES = ("legal", "prohibited", "node")
 # Effects after which an address or a handle may be used again.
@@ -32,9 +38,21 @@ COLUMNS = ["symbol", "base", "suffix", "stream_kind", "since", "first", "last", 
 NAME_COLUMNS = ["name", "since", "symbol", "source"]
 STREAM_KINDS = ("-", "ptds", "ptsz")
 # What expressions may use beside parameters: see the head of semantics.toml.
-COLLECTORS = {"ImageBytes", "FileBytes", "ArrayBytes", "Array3DBytes", "MipmapBytes", "HashBytes",
-              "ShareableHandle", "ImportedHandle", "PoolAttributeValue", "ReadU64", "ReadInt",
-              "NodeBytes", "NodeAddress"}
+COLLECTORS = {
+    "ImageBytes",
+    "FileBytes",
+    "ArrayBytes",
+    "Array3DBytes",
+    "MipmapBytes",
+    "HashBytes",
+    "ShareableHandle",
+    "ImportedHandle",
+    "PoolAttributeValue",
+    "ReadU64",
+    "ReadInt",
+    "NodeBytes",
+    "NodeAddress",
+}
 CPP_WORDS = {"reinterpret_cast", "static_cast", "uint64_t", "sizeof"}
 # The role that the operand must have which says where the context comes from.
 CONTEXT_ROLES = {"param": "context", "out": "context", "device": "device"}
@@ -117,22 +135,33 @@ def load_entries(path=HERE / "entries.tsv"):
             raise TableError(f"{path}:{line}: {row['symbol']} is there twice")
         if row["stream_kind"] not in STREAM_KINDS:
             raise TableError(f"{path}:{line}: stream_kind must be one of {', '.join(STREAM_KINDS)}")
-        since, first, last = (number_of(path, line, column, row[column])
-                              for column in ("since", "first", "last"))
+        since, first, last = (
+            number_of(path, line, column, row[column]) for column in ("since", "first", "last")
+        )
         rows[row["symbol"]] = Row(
-            symbol=row["symbol"], base=row["base"], suffix="" if row["suffix"] == "-" else row["suffix"],
+            symbol=row["symbol"],
+            base=row["base"],
+            suffix="" if row["suffix"] == "-" else row["suffix"],
             stream_kind="" if row["stream_kind"] == "-" else row["stream_kind"],
-            since=since, first=first, last=last, header=row["header"],
-            params=parse_params(row["params"]))
-    # The header names the parameters of some twins differently; the plain symbol's names hold for all.
+            since=since,
+            first=first,
+            last=last,
+            header=row["header"],
+            params=parse_params(row["params"]),
+        )
+    # The header names parameters of some twins differently; the plain symbol's names hold for all.
     plain = {symbol: row.params for symbol, row in rows.items() if not row.stream_kind}
-    return [dataclasses.replace(row, params=rename(row, plain.get(row.key, row.params)))
-            for row in rows.values()]
+    return [
+        dataclasses.replace(row, params=rename(row, plain.get(row.key, row.params)))
+        for row in rows.values()
+    ]
 
 
 def rename(row, names):
     if len(row.params) != len(names):
-        raise TableError(f"{row.symbol} has {len(row.params)} parameters, {row.key} has {len(names)}")
+        raise TableError(
+            f"{row.symbol} has {len(row.params)} parameters, {row.key} has {len(names)}"
+        )
     return tuple((kind, name) for (kind, _), (_, name) in zip(row.params, names))
 
 
@@ -166,26 +195,36 @@ def check_expression(section, text, expression, names):
     free = re.sub(r"(?:\.|->)\s*[A-Za-z_]\w*", "", expression)
     words = set(re.findall(r"[A-Za-z_]\w*", free)) - CPP_WORDS
     for word in sorted(words - names - COLLECTORS):
-        raise TableError(f"[{section}] operand '{text}': '{word}' is no parameter of the entry "
-                         f"({', '.join(sorted(names)) or 'it has none'})")
+        raise TableError(
+            f"[{section}] operand '{text}': '{word}' is no parameter of the entry "
+            f"({', '.join(sorted(names)) or 'it has none'})"
+        )
     if not words & names:
-        raise TableError(f"[{section}] operand '{text}': uses no parameter of the entry "
-                         f"({', '.join(sorted(names)) or 'it has none'})")
+        raise TableError(
+            f"[{section}] operand '{text}': uses no parameter of the entry "
+            f"({', '.join(sorted(names)) or 'it has none'})"
+        )
 
 
 def check_context(section, context, operands):
     source, separator, name = context.partition(":")
-    if source not in ("current", "none", *CONTEXT_ROLES) or bool(separator) != (source in CONTEXT_ROLES):
+    if source not in ("current", "none", *CONTEXT_ROLES) or bool(separator) != (
+        source in CONTEXT_ROLES
+    ):
         raise TableError(f"[{section}] unknown context '{context}'")
     if source not in CONTEXT_ROLES:
         return
     found = [o for o in operands if o.name == name and o.out == (source == "out")]
     if not found:
         direction = "out" if source == "out" else "in"
-        raise TableError(f"[{section}] context '{context}': there is no {direction} operand '{name}'")
+        raise TableError(
+            f"[{section}] context '{context}': there is no {direction} operand '{name}'"
+        )
     if found[0].role != CONTEXT_ROLES[source]:
-        raise TableError(f"[{section}] context '{context}': the role of '{name}' is {found[0].role}, "
-                         f"not {CONTEXT_ROLES[source]}")
+        raise TableError(
+            f"[{section}] context '{context}': the role of '{name}' is {found[0].role}, "
+            f"not {CONTEXT_ROLES[source]}"
+        )
 
 
 def parse_section(name, section, row):
@@ -213,9 +252,16 @@ def parse_section(name, section, row):
     context = section.get("context", "current")
     check_context(name, context, operands)
     intent = section.get("intent", any(verb in ENDING_VERBS for verb, _ in effects))
-    return dict(cls=cls, effects=effects, operands=operands, context=context, capture=capture,
-                intent=intent, note=section.get("note", ""),
-                later=section.get("later", ""))
+    return dict(
+        cls=cls,
+        effects=effects,
+        operands=operands,
+        context=context,
+        capture=capture,
+        intent=intent,
+        note=section.get("note", ""),
+        later=section.get("later", ""),
+    )
 
 
 def load(entries=HERE / "entries.tsv", semantics=HERE / "semantics.toml"):
@@ -227,13 +273,21 @@ def load(entries=HERE / "entries.tsv", semantics=HERE / "semantics.toml"):
     known = {row.key for row in rows}
     for name in sections:
         if name not in known:
-            raise TableError(f"[{name}] is not an entry of the driver (entries.tsv has no such symbol)")
-    return [dataclasses.replace(row, **parse_section(row.key, sections[row.key], row))
-            if row.key in sections else row for row in rows]
+            raise TableError(
+                f"[{name}] is not an entry of the driver (entries.tsv has no such symbol)"
+            )
+    return [
+        (
+            dataclasses.replace(row, **parse_section(row.key, sections[row.key], row))
+            if row.key in sections
+            else row
+        )
+        for row in rows
+    ]
 
 
 def load_names(rows, path=HERE / "names.tsv"):
-    """[(name, since, symbol)]: asked for `name` from version `since` on, the driver answers `symbol`."""
+    """[(name, since, symbol)]: asked for `name` from `since` on, the driver answers `symbol`."""
     symbols = {row.symbol for row in rows}
     names = []
     for line, row in read_tsv(path, NAME_COLUMNS):

@@ -4,7 +4,7 @@
 
 usage: check_headers.py [--entries FILE] [--semantics FILE] VERSION=INCLUDE_DIR…
 
-Exits with 1 if there is a difference. Run it with the Python of scripts/bootstrap, which has libclang.
+Exits with 1 if there is a difference. Run it with the Python that scripts/bootstrap makes.
 """
 import argparse
 import pathlib
@@ -51,8 +51,10 @@ def compare(rows, version, declared, aliases):
             lines.append(f"{where} is not in the table")
             continue
         if not row.first <= version <= row.last:
-            lines.append(f"{where} is there, but the table says {release(row.first)} to "
-                         f"{release(row.last)}")
+            lines.append(
+                f"{where} is there, but the table says {release(row.first)} to "
+                f"{release(row.last)}"
+            )
         if row.header != header:
             lines.append(f"{where} is declared in {header}, in the table in {row.header}")
         if row.since != since:
@@ -62,20 +64,26 @@ def compare(rows, version, declared, aliases):
             lines.append(f"{where} takes {spelled(types)}, in the table {spelled(expected)}")
     for row in rows:
         if row.first <= version <= row.last and row.symbol not in declared:
-            lines.append(f"{release(version)}: {row.symbol} is in the table, but not in the headers")
+            lines.append(
+                f"{release(version)}: {row.symbol} is in the table, but not in the headers"
+            )
     return lines
 
 
 def check_names(names, version, stands_for):
-    """What a name stands for without its symbol's suffix is a macro: {name: symbol} of one version."""
+    """Differences between names.tsv and one version's macros, {name: symbol}, as lines."""
     lines = []
     known = {(name, symbol): since for name, since, symbol in names}
     for name, symbol in sorted(stands_for.items()):
         if known.get((name, symbol), version + 1) > version:
-            lines.append(f"{release(version)}: {name} stands for {symbol}, which names.tsv does not say")
+            lines.append(
+                f"{release(version)}: {name} stands for {symbol}, which names.tsv does not say"
+            )
     for (name, symbol), since in known.items():
         if since <= version and stands_for.get(name) != symbol:
-            lines.append(f"{release(version)}: {name} does not stand for {symbol}, as names.tsv says")
+            lines.append(
+                f"{release(version)}: {name} does not stand for {symbol}, as names.tsv says"
+            )
     return lines
 
 
@@ -100,8 +108,11 @@ def main():
         lines += check_names(names, int(version), stands_for)
     for line in lines:
         print(line)
-    print(f"{len(rows)} rows, {len(arguments.headers)} versions of the headers, "
-          f"{len(lines)} differences", file=sys.stderr)
+    print(
+        f"{len(rows)} rows, {len(arguments.headers)} versions of the headers, "
+        f"{len(lines)} differences",
+        file=sys.stderr,
+    )
     sys.exit(1 if lines else 0)
 
 

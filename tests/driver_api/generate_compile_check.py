@@ -50,8 +50,10 @@ uint64_t Word(T value) {
 
 
 def declare(params):
-    return ", ".join(kind.replace("(*)", f"(*{name})") if "(*)" in kind else f"{kind} {name}"
-                     for kind, name in params)
+    return ", ".join(
+        kind.replace("(*)", f"(*{name})") if "(*)" in kind else f"{kind} {name}"
+        for kind, name in params
+    )
 
 
 def main():
@@ -60,14 +62,21 @@ def main():
     lines = []
     for row in rows:
         if row.header == "cuda.h" and row.last == newest:
-            lines.append(f"static_assert(std::is_same_v<decltype({row.symbol}), "
-                         f"CUresult({declare(row.params)})>, \"{row.symbol}\");")
+            lines.append(
+                f"static_assert(std::is_same_v<decltype({row.symbol}), "
+                f'CUresult({declare(row.params)})>, "{row.symbol}");'
+            )
     for row in table.traced(rows):
         words = [f"    Word({operand.expression}),  // {operand.name}" for operand in row.operands]
         if words:
-            lines += [f"[[maybe_unused]] void {row.symbol}_operands("
-                      f"{', '.join('[[maybe_unused]] ' + declare([p]) for p in row.params)}) {{",
-                      "  [[maybe_unused]] const uint64_t words[] = {", *words, "  };", "}"]
+            lines += [
+                f"[[maybe_unused]] void {row.symbol}_operands("
+                f"{', '.join('[[maybe_unused]] ' + declare([p]) for p in row.params)}) {{",
+                "  [[maybe_unused]] const uint64_t words[] = {",
+                *words,
+                "  };",
+                "}",
+            ]
     text = PRELUDE + "\n".join(lines) + "\n\n}  // namespace\n}  // namespace gputrace::interpose\n"
     pathlib.Path(sys.argv[1]).write_text(text)
 

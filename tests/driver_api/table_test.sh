@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The table against the real headers: as committed it agrees, and derives again to the same bytes; with a
-# row taken out or changed, or with meanings for an entry that is gone, the check fails and says why.
+# The table against the real headers: as committed it agrees, and derives again to the same bytes;
+# with a row taken out or changed, or with meanings for an entry that is gone, the check fails and
+# says why.
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 
 entries=$ROOT/driver_api/entries.tsv
