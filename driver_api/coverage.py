@@ -53,8 +53,8 @@ This page is made from `driver_api/` by `driver_api/coverage.py`.
 The table knows {rows} entries of the driver, checked against the headers of {versions}.
 {record} are **recorded**, with their call stack: they change GPU memory, or what it belongs to.
 {observe} are **observed**, without a stack: they tell what the accounting needs (current contexts,
-synchronisation, residency hints). The tracer wraps the {resolvers} **resolvers** to see what programs
-ask for. The other {other} are **passed** through: no code of the tracer runs.
+synchronisation, residency hints). The tracer wraps the {resolvers} **resolvers** to see what
+programs ask for. The other {other} are **passed** through: no code of the tracer runs.
 
 - *Since* is the version from which `cuGetProcAddress` answers with the symbol; — if it has none.
 - `_ptds` and `_ptsz` are the twins for per-thread default streams.
