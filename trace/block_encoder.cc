@@ -75,6 +75,12 @@ void BlockEncoder::Accept() {
   if (last_kind_ == BlockKind::kDictionary) ++dictionary_blocks_;
 }
 
+void BlockEncoder::ContinueAfter(const BlockHeader& last) {
+  sequence_ = last.sequence + 1;
+  dictionary_blocks_ = last.dictionary_blocks +
+                       (last.kind == static_cast<uint8_t>(BlockKind::kDictionary) ? 1 : 0);
+}
+
 size_t EncodeFileHeader(FileHeader header, const char* live_path, size_t live_path_bytes,
                         uint8_t* out) {
   memcpy(header.magic, kFileMagic, kMagicBytes);

@@ -36,6 +36,8 @@ class BlockEncoder {
   // The block that Encode made last is in the file: only then does it take up a sequence number (an
   // index block never does) and count as a dictionary.
   void Accept();
+  // For a file that has blocks already: this is its last one so far.
+  void ContinueAfter(const BlockHeader& last);
 
  private:
   void* context_ = nullptr;  // ZSTD_CCtx inside the workspace

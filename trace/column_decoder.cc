@@ -7,16 +7,13 @@
 namespace gputrace::trace {
 namespace {
 
-const EntryHints kNoHints{};
-
 absl::Status Damaged(const char* what) {
   return absl::DataLossError(absl::StrFormat("event block: %s", what));
 }
 
 }  // namespace
 
-ColumnDecoder::ColumnDecoder(std::span<const EntryHints> hints)
-    : hints_(hints), model_(std::make_unique<ColumnModel>()) {}
+ColumnDecoder::ColumnDecoder() : model_(std::make_unique<ColumnModel>()) {}
 
 bool ColumnDecoder::Get(uint32_t column, uint64_t* value) {
   Column& c = columns_[column];
@@ -153,23 +150,27 @@ bool ColumnDecoder::DefineShape(uint32_t* shape) {
     if (!Get(kColumnDefinitions, &field)) return false;
   }
   if (fields[6] > kMaxOperands) return false;
-  *shape = model_->AddShape({static_cast<RecordKind>(fields[0]), static_cast<uint8_t>(fields[1]),
-                             static_cast<uint16_t>(fields[2]),
-                             static_cast<int32_t>(UnZigZag(fields[3])),
-                             static_cast<uint32_t>(fields[4]), static_cast<uint32_t>(fields[5]),
-                             static_cast<uint32_t>(fields[6]), 0});
+  ColumnModel::Shape added{static_cast<RecordKind>(fields[0]), static_cast<uint8_t>(fields[1]),
+                           static_cast<uint16_t>(fields[2]),
+                           static_cast<int32_t>(UnZigZag(fields[3])),
+                           static_cast<uint32_t>(fields[4]), static_cast<uint32_t>(fields[5]),
+                           static_cast<uint32_t>(fields[6]), 0, {}};
+  for (uint32_t i = 0; i < added.count; ++i) {
+    uint64_t hint = 0;
+    if (!Get(kColumnDefinitions, &hint) || hint > kMaxHint) return false;
+    added.hints[i] = static_cast<uint8_t>(hint);
+  }
+  *shape = model_->AddShape(added);
   return true;
 }
 
 bool ColumnDecoder::GetOperands(const ColumnModel::Shape& shape, ColumnModel::Site* site) {
-  const EntryHints& hints = shape.entry < hints_.size() ? hints_[shape.entry] : kNoHints;
   uint64_t size = 0;
   for (uint32_t i = 0; i < shape.count; ++i) {
-    const OperandHint hint = hints.At(shape.kind, i);
-    const uint32_t column = kColumnOperands + static_cast<uint32_t>(hint.role);
+    const uint32_t column = ColumnOfHint(shape.hints[i]);
     uint64_t& last = site->last[ColumnModel::Slot(i)];
     uint64_t value = 0;
-    switch (hint.predictor) {
+    switch (PredictorOfHint(shape.hints[i])) {
       case Predictor::kOpen:
         if (!GetOpen(column, size, last, &value)) return false;
         break;
@@ -181,7 +182,7 @@ bool ColumnDecoder::GetOperands(const ColumnModel::Shape& shape, ColumnModel::Si
         value = last + static_cast<uint64_t>(UnZigZag(value));
         break;
     }
-    if (hint.role == Role::kSize && size == 0) size = value;
+    if (column == kSizeColumn && size == 0) size = value;
     last = value;
     operands_[i] = value;
   }

@@ -18,8 +18,7 @@ namespace gputrace::trace {
 // Reusable, so that its 2 MiB of tables are allocated once. Not thread-safe.
 class ColumnDecoder {
  public:
-  // `hints` is indexed by entry id and must outlive the decoder.
-  explicit ColumnDecoder(std::span<const EntryHints> hints);
+  ColumnDecoder();
 
   // Only the part of `payload` before the columns: which ring positions the block holds.
   static absl::Status ReadRanges(std::span<const uint8_t> payload, std::vector<RingRange>* ranges);
@@ -44,7 +43,6 @@ class ColumnDecoder {
   bool GetOpen(uint32_t column, uint64_t size, uint64_t last, uint64_t* value);
   bool GetClose(uint32_t column, uint64_t last, ColumnModel::Site* site, uint64_t* value);
 
-  std::span<const EntryHints> hints_;
   std::unique_ptr<ColumnModel> model_;
   Column columns_[kColumnCount];
   uint64_t operands_[kMaxOperands];

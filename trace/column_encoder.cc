@@ -72,7 +72,7 @@ uint32_t ColumnEncoder::FindShape(const ColumnModel::Shape& shape, bool* is_new)
 
 uint32_t ColumnEncoder::FindSite(const PackedRecord& record, bool* is_new) {
   const ColumnModel::Shape shape{record.kind,   record.flags,   record.entry, record.result,
-                                 record.thread, record.context, record.count, 0};
+                                 record.thread, record.context, record.count, 0, {}};
   bool new_shape = false;
   const uint32_t shape_number = FindShape(shape, &new_shape);
   const uint64_t hash =
@@ -88,7 +88,7 @@ uint32_t ColumnEncoder::FindSite(const PackedRecord& record, bool* is_new) {
   }
   *is_new = true;
   Put(kColumnDefinitions, new_shape ? 0 : shape_number + 1);
-  if (new_shape) PutShape(shape);
+  if (new_shape) PutShape(&model_.shapes[shape_number]);
   Put(kColumnDefinitions, ZigZag(static_cast<int64_t>(record.native_stack - model_.last_native)));
   Put(kColumnDefinitions, ZigZag(static_cast<int64_t>(record.python_stack - model_.last_python)));
   model_.last_native = record.native_stack;
@@ -98,14 +98,19 @@ uint32_t ColumnEncoder::FindSite(const PackedRecord& record, bool* is_new) {
   return number;
 }
 
-void ColumnEncoder::PutShape(const ColumnModel::Shape& shape) {
-  Put(kColumnDefinitions, static_cast<uint64_t>(shape.kind));
-  Put(kColumnDefinitions, shape.flags);
-  Put(kColumnDefinitions, shape.entry);
-  Put(kColumnDefinitions, ZigZag(shape.result));
-  Put(kColumnDefinitions, shape.thread);
-  Put(kColumnDefinitions, shape.context);
-  Put(kColumnDefinitions, shape.count);
+void ColumnEncoder::PutShape(ColumnModel::Shape* shape) {
+  Put(kColumnDefinitions, static_cast<uint64_t>(shape->kind));
+  Put(kColumnDefinitions, shape->flags);
+  Put(kColumnDefinitions, shape->entry);
+  Put(kColumnDefinitions, ZigZag(shape->result));
+  Put(kColumnDefinitions, shape->thread);
+  Put(kColumnDefinitions, shape->context);
+  Put(kColumnDefinitions, shape->count);
+  const EntryHints& hints = shape->entry < hint_count_ ? hints_[shape->entry] : kNoHints;
+  for (uint32_t i = 0; i < shape->count; ++i) {
+    shape->hints[i] = PackHint(hints.At(shape->kind, i));
+    Put(kColumnDefinitions, shape->hints[i]);
+  }
 }
 
 void ColumnEncoder::PutSite(const PackedRecord& record) {
@@ -123,14 +128,13 @@ void ColumnEncoder::PutSite(const PackedRecord& record) {
 }
 
 void ColumnEncoder::PutOperands(const PackedRecord& record, ColumnModel::Site* site) {
-  const EntryHints& hints = record.entry < hint_count_ ? hints_[record.entry] : kNoHints;
+  const uint8_t* hints = model_.shapes[site->shape].hints;
   uint64_t size = 0;
   for (uint32_t i = 0; i < record.count; ++i) {
-    const OperandHint hint = hints.At(record.kind, i);
-    const uint32_t column = kColumnOperands + static_cast<uint32_t>(hint.role);
+    const uint32_t column = ColumnOfHint(hints[i]);
     const uint64_t value = record.operands[i];
     uint64_t& last = site->last[ColumnModel::Slot(i)];
-    switch (hint.predictor) {
+    switch (PredictorOfHint(hints[i])) {
       case Predictor::kOpen:
         PutOpen(column, value, size, last);
         break;
@@ -141,7 +145,7 @@ void ColumnEncoder::PutOperands(const PackedRecord& record, ColumnModel::Site* s
         Put(column, ZigZag(static_cast<int64_t>(value - last)));
         break;
     }
-    if (hint.role == Role::kSize && size == 0) size = value;
+    if (column == kSizeColumn && size == 0) size = value;
     last = value;
   }
 }

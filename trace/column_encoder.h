@@ -55,7 +55,7 @@ class ColumnEncoder {
   uint32_t FindShape(const ColumnModel::Shape& shape, bool* is_new);
   uint32_t FindSite(const PackedRecord& record, bool* is_new);
   void PutSite(const PackedRecord& record);
-  void PutShape(const ColumnModel::Shape& shape);
+  void PutShape(ColumnModel::Shape* shape);
   void PutOperands(const PackedRecord& record, ColumnModel::Site* site);
   void PutOpen(uint32_t column, uint64_t value, uint64_t size, uint64_t last);
   void PutClose(uint32_t column, uint64_t value, uint64_t last, ColumnModel::Site* site);

@@ -54,8 +54,9 @@ struct OperandHint {
   Predictor predictor = Predictor::kLast;
 };
 
-// What the codec must know of an entry: its operands' roles and predictors. Operands beyond `count`
-// (repeated groups) are plain values.
+// What the encoder must know of an entry: its operands' roles and predictors. Operands beyond `count`
+// (repeated groups) are plain values. A block says for each of its shapes what was used: it can be
+// decoded without any other part of the file.
 struct EntryHints {
   static constexpr uint32_t kMax = 24;
   uint8_t count = 0;
@@ -76,8 +77,19 @@ enum : uint32_t {
   kColumnTimes = 2,
   kColumnDurations = 3,
   kColumnOperands = 4,  // + Role
-  kColumnCount = kColumnOperands + kLastRole + 1,
+  kColumnCount = kColumnOperands + 32,  // room for roles of later versions
 };
+static_assert(kLastRole < 32);
+
+// A hint as blocks carry it.
+constexpr uint8_t PackHint(OperandHint hint) {
+  return static_cast<uint8_t>(static_cast<unsigned>(hint.role) |
+                              static_cast<unsigned>(hint.predictor) << 5);
+}
+inline constexpr uint32_t kSizeColumn = kColumnOperands + static_cast<uint32_t>(Role::kSize);
+constexpr uint32_t ColumnOfHint(uint8_t packed) { return kColumnOperands + (packed & 31u); }
+inline constexpr uint64_t kMaxHint = 31 | static_cast<uint64_t>(Predictor::kClose) << 5;
+constexpr Predictor PredictorOfHint(uint8_t packed) { return static_cast<Predictor>(packed >> 5); }
 
 // Codes of the sites column; a greater code is kSiteFirst + the site's number.
 enum SiteCode : uint64_t {
@@ -120,6 +132,7 @@ class ColumnModel {
     uint32_t context;
     uint32_t count;
     uint32_t last_site;  // + 1; whose operands a new site of this shape starts from
+    uint8_t hints[kMaxOperands];  // PackHint() of each operand
     bool operator==(const Shape& o) const {
       return kind == o.kind && flags == o.flags && entry == o.entry && result == o.result &&
              thread == o.thread && context == o.context && count == o.count;

@@ -111,6 +111,7 @@ class Dictionary {
   const std::optional<End>& end() const { return end_; }
   std::string_view fact(const std::string& key) const;
   uint32_t stack_count() const { return static_cast<uint32_t>(stacks_.size()); }
+  uint32_t string_count() const { return static_cast<uint32_t>(strings_.size()); }
   uint32_t code_object_count() const { return static_cast<uint32_t>(code_objects_.size()); }
   uint32_t python_stack_count() const { return static_cast<uint32_t>(python_stacks_.size()); }
 

@@ -61,7 +61,7 @@ class DictionaryBuilder {
   uint64_t end_time_units_ = 0;
 };
 
-// The codec's view of the entries, indexed by entry id.
+// The encoder's view of the entries, indexed by entry id.
 std::vector<EntryHints> MakeHints(const Dictionary& dictionary);
 
 }  // namespace gputrace::trace

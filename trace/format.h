@@ -109,7 +109,8 @@ enum class DictionaryType : uint8_t {
   kEnd = 14,
 };
 
-enum class EndReason : uint8_t { kExit = 1 };
+// Only an orderly exit is written by the traced process itself, the others when a trace is repaired.
+enum class EndReason : uint8_t { kExit = 1, kKilled = 2, kExec = 3 };
 
 // Kinds of the timeline's records. All have the same shape (see docs/format.md); a reader that does
 // not know a kind skips the record.

@@ -3,18 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
-#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "trace/block_scanner.h"
-#include "trace/clock_map.h"
-#include "trace/column_decoder.h"
-#include "trace/dictionary_builder.h"
-#include "trace/file_io.h"
-#include "trace/live_reader.h"
+#include "trace/file_reader.h"
 #include "trace/process_state.h"
 
 namespace gputrace::trace {
@@ -26,54 +18,23 @@ bool IsTimeline(const BlockHeader& header) {
           header.kind == static_cast<uint8_t>(BlockKind::kBaseState));
 }
 
+Ended EndedBy(EndReason reason) {
+  switch (reason) {
+    case EndReason::kExit:
+      return Ended::kExit;
+    case EndReason::kExec:
+      return Ended::kExec;
+    case EndReason::kKilled:
+      break;
+  }
+  return Ended::kKilled;
+}
+
 std::string BootIdOf(const FileHeader& header) {
   return std::string(header.boot_id, strnlen(header.boot_id, sizeof(header.boot_id)));
 }
 
-class FileReader final : public Reader {
- public:
-  FileReader(std::string path, InputFile file, FileStart start)
-      : path_(std::move(path)),
-        file_(std::move(file)),
-        start_(std::move(start)),
-        clock_(start_.header) {}
-
-  // `live` must have been read before this is called: see ReadLive.
-  void Load(std::optional<LiveContents> live, const std::string& live_path);
-
-  const std::string& path() const override { return path_; }
-  const FileHeader& header() const override { return start_.header; }
-  const Dictionary& dictionary() const override { return dictionary_; }
-  const Health& health() const override { return health_; }
-  const std::vector<BlockInfo>& blocks() const override { return blocks_; }
-  uint64_t file_bytes() const override { return file_.size(); }
-
-  absl::Status ForEach(absl::FunctionRef<void(const Record&)> visit) override;
-  absl::Status ReadBlock(size_t index, absl::FunctionRef<void(const Record&)> visit) override;
-
- private:
-  void LoadBlocks();
-  void LoadDictionary(DictionaryBuilder* builder);
-  void FoldRings(const LiveContents& live, DictionaryBuilder* builder);
-  absl::flat_hash_map<uint32_t, uint64_t> RingEnds(const LiveContents& live);
-  void Judge(bool have_live, bool live_expected);
-  Record Unpack(const PackedRecord& packed) const;
-  void NoteLostBlock(size_t index, const absl::Status& status);
-
-  std::string path_;
-  InputFile file_;
-  FileStart start_;
-  ClockMap clock_;
-  Dictionary dictionary_;
-  Health health_;
-  std::vector<BlockInfo> blocks_;
-  std::vector<bool> block_is_lost_;
-  LiveRecords live_;
-  std::vector<EntryHints> hints_;
-  std::unique_ptr<ColumnDecoder> decoder_;
-  std::vector<uint8_t> scratch_;
-  std::vector<uint8_t> payload_;
-};
+}  // namespace
 
 void FileReader::LoadBlocks() {
   ScanResult scan = ScanBlocks(file_, start_);
@@ -151,16 +112,18 @@ void FileReader::Load(std::optional<LiveContents> live, const std::string& live_
   LoadBlocks();
   DictionaryBuilder builder(&dictionary_);
   LoadDictionary(&builder);
+  counts_ = {dictionary_.stack_count(), dictionary_.python_stack_count(),
+             dictionary_.code_object_count(), dictionary_.string_count()};
+  has_live_ = live.has_value();
+  live_path_ = live_path;
   if (dictionary_.end().has_value()) {
     builder.SetEndTime(clock_.ToNs(builder.end_time_units()));
-    health_.ended = Ended::kExit;
+    health_.ended = EndedBy(dictionary_.end()->reason);
   } else if (live.has_value()) {
     health_.ended = FindProcessState(live->pid, live->process_start_time, BootIdOf(start_.header),
                                      live_path);
   }
   if (live.has_value()) FoldRings(*live, &builder);
-  hints_ = MakeHints(dictionary_);
-  decoder_ = std::make_unique<ColumnDecoder>(hints_);
   for (uint32_t id = 1; id <= dictionary_.stack_count(); ++id) {
     if (dictionary_.stack(id).truncated) ++health_.truncated_stacks;
   }
@@ -219,7 +182,7 @@ absl::Status FileReader::ReadBlock(size_t index, absl::FunctionRef<void(const Re
   if (!IsTimeline(block.header)) return absl::OkStatus();
   absl::Status status = ReadPayload(file_, block, &scratch_, &payload_);
   if (!status.ok()) return status;
-  return decoder_->Decode(payload_, block.header.records, block.header.first_time,
+  return decoder_.Decode(payload_, block.header.records, block.header.first_time,
                           [&](const PackedRecord& packed) { visit(Unpack(packed)); });
 }
 
@@ -235,9 +198,7 @@ absl::Status FileReader::ForEach(absl::FunctionRef<void(const Record&)> visit) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Reader>> Reader::Open(const std::string& path,
+absl::StatusOr<std::unique_ptr<FileReader>> OpenFile(const std::string& path,
                                                      const ReaderOptions& options) {
   absl::StatusOr<InputFile> file = InputFile::Open(path);
   if (!file.ok()) return file.status();
@@ -260,6 +221,13 @@ absl::StatusOr<std::unique_ptr<Reader>> Reader::Open(const std::string& path,
   auto reader = std::make_unique<FileReader>(path, *std::move(file), *std::move(start));
   reader->Load(std::move(live), found_at);
   return reader;
+}
+
+absl::StatusOr<std::unique_ptr<Reader>> Reader::Open(const std::string& path,
+                                                     const ReaderOptions& options) {
+  absl::StatusOr<std::unique_ptr<FileReader>> reader = OpenFile(path, options);
+  if (!reader.ok()) return reader.status();
+  return *std::move(reader);
 }
 
 }  // namespace gputrace::trace
