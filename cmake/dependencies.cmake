@@ -10,6 +10,18 @@ if(NOT EXISTS ${GPUTRACE_CACHE}/third_party/zstd/done)
 endif()
 
 find_package(absl REQUIRED)
+# Debian's package files lead to the shared libraries; the archives are beside them.
+if(NOT GPUTRACE_SANITIZE)
+  get_directory_property(imported IMPORTED_TARGETS)
+  list(FILTER imported INCLUDE REGEX "^absl::")
+  foreach(target IN LISTS imported)
+    get_target_property(shared ${target} IMPORTED_LOCATION_NONE)
+    if(shared)
+      string(REGEX REPLACE "\\.so\\..*$" ".a" archive ${shared})
+      set_target_properties(${target} PROPERTIES IMPORTED_LOCATION_NONE ${archive})
+    endif()
+  endforeach()
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # CUDA's driver API header, of the newest version that the driver table knows.

@@ -9,15 +9,19 @@
 namespace gputrace::symbols {
 namespace {
 
-bool NamesCode(Elf* elf, const GElf_Sym& symbol) {
-  if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) return false;
+// Whether a symbol names code, and where the section that it is in ends.
+bool NamesCode(Elf* elf, const GElf_Sym& symbol, uint64_t* section_end) {
   const unsigned char type = GELF_ST_TYPE(symbol.st_info);
-  if (type == STT_FUNC || type == STT_GNU_IFUNC) return true;
   // Functions written in assembler are often without a type.
-  if (type != STT_NOTYPE || symbol.st_shndx >= SHN_LORESERVE) return false;
+  if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) return false;
   GElf_Shdr section;
-  return gelf_getshdr(elf_getscn(elf, symbol.st_shndx), &section) != nullptr &&
-         (section.sh_flags & SHF_EXECINSTR) != 0;
+  if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE ||
+      gelf_getshdr(elf_getscn(elf, symbol.st_shndx), &section) == nullptr ||
+      (section.sh_flags & SHF_EXECINSTR) == 0) {
+    return false;
+  }
+  *section_end = section.sh_addr + section.sh_size;
+  return symbol.st_value >= section.sh_addr && symbol.st_value < *section_end;
 }
 
 // How good a name is; higher is better.
@@ -50,13 +54,15 @@ void SymbolTable::Read(Elf* elf, uint32_t section_type) {
     for (size_t i = 0; i < count; ++i) {
       GElf_Sym symbol;
       if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) break;
-      if (!NamesCode(elf, symbol)) continue;
+      uint64_t section_end = 0;
+      if (!NamesCode(elf, symbol, &section_end)) continue;
       const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
       // Mapping symbols ($x, .L…) name no function.
       if (name == nullptr || *name == '\0' || *name == '$' || *name == '.') continue;
       Symbol& added = symbols_.emplace_back();
       added.start = symbol.st_value;
-      added.end = symbol.st_value + symbol.st_size;
+      added.sized = symbol.st_size != 0;
+      added.end = added.sized ? symbol.st_value + symbol.st_size : section_end;
       added.name = name;
       added.rank = Rank(symbol, name);
     }
@@ -75,7 +81,7 @@ void SymbolTable::Index() {
     if (i + 1 < symbols_.size() && symbols_[i + 1].start > symbols_[i].start) {
       next = symbols_[i + 1].start;
     }
-    if (symbols_[i].end <= symbols_[i].start) symbols_[i].end = next;
+    if (!symbols_[i].sized) symbols_[i].end = std::min(symbols_[i].end, next);
   }
   uint64_t last_end = 0;
   for (Symbol& symbol : symbols_) {

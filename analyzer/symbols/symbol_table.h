@@ -33,6 +33,7 @@ class SymbolTable {
     uint64_t start = 0;
     uint64_t end = 0;
     const char* name = nullptr;
+    bool sized = false;     // else `end` is a guess
     int rank = 0;           // among names of one place; the highest is the best
     uint64_t last_end = 0;  // the greatest end of this and all before
   };
