@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/ledger/ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gputrace::ledger {
+
+using trace::Record;
+using trace::RecordKind;
+using trace::Role;
+
+Ledger::Ledger(ProcessDescription process, SiteTable* sites, std::vector<Observer*> observers)
+    : process_(std::move(process)),
+      sites_(sites),
+      observers_(std::move(observers)),
+      contexts_(process_.contexts) {
+  for (const trace::EntryDescriptor& entry : process_.entries) {
+    if (entry.id >= plans_.size()) plans_.resize(entry.id + size_t{1});
+    plans_[entry.id] = EntryPlan(entry);
+  }
+  pending_.resize(process_.threads + size_t{1});
+}
+
+void Ledger::Apply(const Record& record) {
+  switch (record.kind) {
+    case RecordKind::kCall:
+      ApplyCall(record, PlanOf(record.entry));
+      return;
+    case RecordKind::kIntent:
+      ApplyIntent(record, PlanOf(record.entry));
+      return;
+    case RecordKind::kCompletion:
+      ApplyCompletion(record, PlanOf(record.entry));
+      return;
+    case RecordKind::kSample:
+      ApplySampleRecord(record);
+      return;
+    default:
+      return;
+  }
+}
+
+const EntryPlan& Ledger::PlanOf(uint16_t entry) const {
+  static const EntryPlan* const kUnknown = new EntryPlan();
+  return entry < plans_.size() ? plans_[entry] : *kUnknown;
+}
+
+Ledger::Pending& Ledger::PendingOf(uint32_t thread) {
+  return pending_[thread < pending_.size() ? thread : 0];
+}
+
+void Ledger::ApplyCall(const Record& record, const EntryPlan& plan) {
+  if (!plan.known) ++counters_.unknown_entries;
+  if (plan.steps.empty()) return;
+  if (record.result != 0) {
+    NoteFailure(record, plan);
+    return;
+  }
+  const Operands operands(plan, record.operands);
+  for (const Step& step : plan.steps) RunStep(step, operands, record, nullptr);
+}
+
+// The intent's effects are applied at once: nothing follows if the call succeeds.
+void Ledger::ApplyIntent(const Record& record, const EntryPlan& plan) {
+  if (!plan.known) ++counters_.unknown_entries;
+  Pending& log = PendingOf(record.thread);
+  log.entry = record.entry;
+  log.active = true;
+  log.undo.clear();
+  log.operands.assign(record.operands.begin(), record.operands.end());
+  const Operands operands(plan, record.operands);
+  for (const Step& step : plan.steps) {
+    if (step.action != Action::kOpen) RunStep(step, operands, record, &log);
+  }
+}
+
+void Ledger::ApplyCompletion(const Record& record, const EntryPlan& plan) {
+  Pending& log = PendingOf(record.thread);
+  if (!log.active || log.entry != record.entry) {
+    ++counters_.malformed;
+    return;
+  }
+  log.active = false;
+  if (record.result != 0) {
+    if (!log.undo.empty()) ++counters_.failed_frees;
+    TakeBack(&log, record.time_ns);
+    return;
+  }
+  log.operands.insert(log.operands.end(), record.operands.begin(), record.operands.end());
+  const Operands operands(plan, log.operands);
+  for (const Step& step : plan.steps) {
+    if (step.action == Action::kOpen) RunStep(step, operands, record, nullptr);
+  }
+}
+
+void Ledger::RunStep(const Step& step, const Operands& operands, const Record& record,
+                     Pending* log) {
+  switch (step.action) {
+    case Action::kOpen:
+      return Open(step, operands, record);
+    case Action::kImport:
+      return Import(operands, record);
+    case Action::kClose:
+      return Close(step, operands, record, log);
+    case Action::kRelease:
+      return Release(step, operands, record, log);
+    case Action::kRetainHandle:
+      return RetainHandle(operands);
+    case Action::kMap:
+      return Map(operands, record);
+    case Action::kUnmap:
+      return Unmap(operands, record, log);
+    case Action::kOpenContext:
+      return OpenContext(operands, record);
+    case Action::kCloseContext:
+      return CloseContext(operands, record, log);
+    case Action::kRetainContext:
+      return RetainContext(operands, record);
+    case Action::kReleaseContext:
+      return ReleaseContext(operands, record, log);
+    case Action::kRetainPrimary:
+      return RetainPrimary(operands, record);
+    case Action::kReleasePrimary:
+      return ReleasePrimary(operands, record, log);
+    case Action::kResetPrimary:
+      return ResetPrimary(operands, record, log);
+    case Action::kGreenContext:
+      return LinkGreenContext(operands);
+    case Action::kLearnPool:
+      return LearnPool(step, operands);
+    case Action::kSamplePool:
+      return SamplePool(operands, record);
+    case Action::kSampleDevice:
+      return SampleDevice(operands, record);
+    case Action::kSampleGraph:
+      return SampleGraph(operands, record);
+    case Action::kGraphAddress: {
+      uint64_t address = 0;
+      if (operands.Any(Role::kAddress, &address) && address != 0) {
+        graph_addresses_[address] = operands.InOr(Role::kGraph, 0);
+      }
+      return;
+    }
+  }
+}
+
+void Ledger::NoteFailure(const Record& record, const EntryPlan& plan) {
+  const Operands operands(plan, record.operands);
+  for (const Step& step : plan.steps) {
+    if (step.action != Action::kOpen && step.action != Action::kImport) continue;
+    const Account account = AccountOf(step.kind);
+    if (static_cast<size_t>(account) >= kMemoryAccounts) continue;
+    Failure failure;
+    failure.process = process_.process;
+    failure.time_ns = record.time_ns;
+    failure.result = record.result;
+    failure.account = step.action == Action::kImport ? Account::kAlias : account;
+    uint64_t pool = 0;
+    failure.device = Locate(step.kind, operands, record, &pool);
+    failure.bytes = operands.InOr(Role::kSize, 0);
+    failure.site = SiteOf(record);
+    failure.entry = record.entry;
+    ForObservers([&](Observer* observer) { observer->OnFailure(failure); });
+    return;
+  }
+}
+
+// Newest first, so that each step finds what it found when it was made.
+void Ledger::TakeBack(Pending* log, int64_t time_ns) {
+  absl::flat_hash_map<uint64_t, uint32_t> restored;  // id -> new slot
+  for (auto undo = log->undo.rbegin(); undo != log->undo.rend(); ++undo) {
+    switch (undo->kind) {
+      case Undo::Kind::kFreed: {
+        const Allocation& allocation = objects_.Insert(undo->allocation);
+        if (allocation.references == 0) objects_.Hide(allocation);
+        restored[allocation.id] = allocation.slot;
+        ForObservers([&](Observer* observer) { observer->OnTakeBack(allocation, time_ns); });
+        break;
+      }
+      case Undo::Kind::kReleased: {
+        const auto moved = restored.find(undo->allocation.id);
+        Allocation* allocation = objects_.At(moved != restored.end() ? moved->second
+                                                                     : undo->allocation.slot);
+        if (!allocation->live || allocation->id != undo->allocation.id) break;
+        ++allocation->references;
+        objects_.Show(*allocation);
+        break;
+      }
+      case Undo::Kind::kUnmapped: {
+        Mapping mapping = undo->mapping;
+        if (const auto moved = restored.find(mapping.id); moved != restored.end()) {
+          mapping.slot = moved->second;
+        }
+        Allocation* memory = BehindMapping(mapping);
+        if (memory != nullptr) ++memory->mappings;
+        if (const auto moved = restored.find(undo->allocation.id); moved != restored.end()) {
+          mapping.alias_slot = moved->second;
+        }
+        mappings_[undo->address] = mapping;
+        break;
+      }
+      case Undo::Kind::kUnknownFree:
+        --counters_.unknown_frees;
+        break;
+      case Undo::Kind::kContext:
+        contexts_[undo->context] = undo->state;
+        break;
+    }
+  }
+  log->undo.clear();
+}
+
+int32_t Ledger::DeviceOfOrdinal(uint64_t ordinal) const {
+  return ordinal < process_.devices.size() ? process_.devices[ordinal] : kHost;
+}
+
+int32_t Ledger::DeviceOfRecord(const Record& record) {
+  const uint32_t context = contexts_.OfDictionary(record.context);
+  return context == 0 ? kHost : contexts_[context].device;
+}
+
+uint32_t Ledger::SiteOf(const Record& record) {
+  return sites_->Find(process_.process,
+                      record.native_stack <= process_.native_stacks ? record.native_stack : 0,
+                      record.python_stack <= process_.python_stacks ? record.python_stack : 0);
+}
+
+}  // namespace gputrace::ledger

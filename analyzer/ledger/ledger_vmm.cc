@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reference-counted memory: it ends when no handle and no mapping holds it.
+#include <algorithm>
+
+#include "analyzer/ledger/ledger.h"
+
+namespace gputrace::ledger {
+
+using trace::ObjectKind;
+using trace::Record;
+using trace::Role;
+
+void Ledger::Import(const Operands& operands, const Record& record) {
+  uint64_t handle = 0;
+  if (!operands.Any(Role::kHandle, &handle)) {
+    ++counters_.malformed;
+    return;
+  }
+  if (Allocation* existing = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
+      existing != nullptr) {
+    // This process has it already: one more reference.
+    ++existing->references;
+    return;
+  }
+  Allocation allocation = Describe(ObjectKind::kVmmHandle, handle, record);
+  allocation.account = Account::kAlias;
+  allocation.device = DeviceOfRecord(record);
+  Allocate(allocation);
+}
+
+Allocation* Ledger::BehindMapping(const Mapping& mapping) {
+  if (mapping.slot == ObjectTable::kNone) return nullptr;
+  Allocation* memory = objects_.At(mapping.slot);
+  return memory->live && memory->id == mapping.id ? memory : nullptr;
+}
+
+void Ledger::RetainHandle(const Operands& operands) {
+  uint64_t address = 0;
+  uint64_t handle = 0;
+  if (!operands.In(Role::kAddress, &address) || !operands.Out(Role::kHandle, &handle)) {
+    ++counters_.malformed;
+    return;
+  }
+  Allocation* memory = nullptr;
+  auto mapping = mappings_.upper_bound(address);
+  if (mapping != mappings_.begin()) {
+    --mapping;
+    if (address - mapping->first < mapping->second.size) memory = BehindMapping(mapping->second);
+  }
+  if (memory == nullptr) memory = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
+  if (memory == nullptr) return;
+  ++memory->references;
+  objects_.Hide(*memory);
+  memory->address = handle;
+  objects_.Show(*memory);
+}
+
+void Ledger::Map(const Operands& operands, const Record& record) {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint64_t handle = 0;
+  if (!operands.In(Role::kAddress, &address) || !operands.In(Role::kSize, &size) ||
+      !operands.In(Role::kHandle, &handle)) {
+    ++counters_.malformed;
+    return;
+  }
+  if (mappings_.contains(address)) {
+    if (record.flags & trace::kFlagBaseState) return;
+    ++counters_.unseen_frees;
+    const Mapping old = mappings_[address];
+    mappings_.erase(address);
+    UnmapOne(address, old, record, nullptr);
+  }
+  AddMapping(address, size, objects_.FindHandle(ObjectKind::kVmmHandle, handle), record);
+}
+
+void Ledger::AddMapping(uint64_t address, uint64_t size, Allocation* memory, const Record& record) {
+  Mapping mapping;
+  mapping.size = size;
+  mapping.slot = ObjectTable::kNone;
+  if (memory != nullptr) {
+    mapping.slot = memory->slot;
+    mapping.id = memory->id;
+    if (memory->account == Account::kAlias && memory->bytes < size) {
+      const uint64_t old_bytes = memory->bytes;
+      memory->bytes = size;
+      ForObservers(
+          [&](Observer* observer) { observer->OnResize(*memory, old_bytes, record.time_ns); });
+    }
+    if (memory->mappings++ > 0) {
+      Allocation alias = Describe(ObjectKind::kMapping, address, record);
+      alias.bytes = size;
+      alias.device = memory->device;
+      mapping.alias_slot = Allocate(alias).slot;
+    }
+  }
+  mappings_[address] = mapping;
+}
+
+// Whole mappings only: the driver refuses parts.
+void Ledger::Unmap(const Operands& operands, const Record& record, Pending* log) {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  if (!operands.In(Role::kAddress, &address) || !operands.In(Role::kSize, &size)) {
+    ++counters_.malformed;
+    return;
+  }
+  bool found = false;
+  auto at = mappings_.lower_bound(address);
+  while (at != mappings_.end() && at->first - address < size) {
+    found = true;
+    const uint64_t start = at->first;
+    const Mapping mapping = at->second;
+    at = mappings_.erase(at);
+    UnmapOne(start, mapping, record, log);
+  }
+  if (!found) NoteUnknownFree(log);
+}
+
+void Ledger::UnmapOne(uint64_t address, const Mapping& mapping, const Record& record,
+                      Pending* log) {
+  Undo undo;
+  undo.kind = Undo::Kind::kUnmapped;
+  undo.address = address;
+  undo.mapping = mapping;
+  const bool is_alias = mapping.alias_slot != ObjectTable::kNone;
+  if (is_alias) undo.allocation.id = objects_.At(mapping.alias_slot)->id;
+  if (log != nullptr) log->undo.push_back(undo);
+  if (is_alias) End(*objects_.At(mapping.alias_slot), FreeCause::kCall, record, log);
+  Allocation* memory = BehindMapping(mapping);
+  if (memory == nullptr) return;
+  if (memory->mappings > 0) --memory->mappings;
+  EndIfUnreferenced(memory, record, log);
+}
+
+void Ledger::EndIfUnreferenced(Allocation* memory, const Record& record, Pending* log) {
+  if (memory->references > 0 || memory->mappings > 0) return;
+  End(*memory, FreeCause::kCall, record, log);
+}
+
+}  // namespace gputrace::ledger
