@@ -41,6 +41,7 @@ class FileReader final : public Reader {
 
   absl::Status ForEach(absl::FunctionRef<void(const Record&)> visit) override;
   absl::Status ReadBlock(size_t index, absl::FunctionRef<void(const Record&)> visit) override;
+  absl::Status ReadRings(absl::FunctionRef<void(const Record&)> visit) override;
 
   // For repair, which writes what it finds in the rings into the file.
   const InputFile& file() const { return file_; }

@@ -190,6 +190,10 @@ absl::Status FileReader::ForEach(absl::FunctionRef<void(const Record&)> visit) {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     if (absl::Status status = ReadBlock(i, visit); !status.ok()) NoteLostBlock(i, status);
   }
+  return ReadRings(visit);
+}
+
+absl::Status FileReader::ReadRings(absl::FunctionRef<void(const Record&)> visit) {
   for (const LiveRecord& live : live_.records) {
     PackedRecord packed = live.record;
     packed.operands = live_.operands.data() + live.first_operand;

@@ -67,6 +67,8 @@ class Reader {
   // The records of one event or base-state block, for readers that work in parallel. The block's
   // index is into blocks().
   virtual absl::Status ReadBlock(size_t index, absl::FunctionRef<void(const Record&)> visit) = 0;
+  // The records that came out of the rings' file: they follow those of the last block.
+  virtual absl::Status ReadRings(absl::FunctionRef<void(const Record&)> visit) = 0;
 };
 
 }  // namespace gputrace::trace
