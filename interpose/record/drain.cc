@@ -55,7 +55,11 @@ long Drain::WriteBlock(trace::BlockEncoder::Description description, const uint8
   const size_t stored = blocks_.Encode(description, payload, size, block_);
   if (const long error = session_->output.Append(block_, stored); error < 0) return error;
   blocks_.Accept();
+  // Only now: a reader of the rings must learn of losses that the file does not tell of.
   lost_unwritten_ = 0;
+  for (uint32_t i = 0; i < session_->live->rings.load(std::memory_order_relaxed); ++i) {
+    session_->rings[i]->lost_reported.store(cursors_[i].lost, std::memory_order_relaxed);
+  }
   return 0;
 }
 
@@ -132,7 +136,7 @@ uint64_t Drain::ReadHorizon(bool everything) {
     Cursor& cursor = cursors_[i];
     if (cursor.ring_id != ring->ring_id) {
       // A thread has taken the ring over (or it is new).
-      cursor = {ring->ring_id, false, 0, 0, 0};
+      cursor = {ring->ring_id, false, 0, 0, 0, cursor.lost};
     }
     const uint64_t committing = ring->committing.load(std::memory_order_acquire);
     if (committing != 0 && committing < horizon) horizon = committing;
@@ -254,10 +258,9 @@ long Drain::AddLosses() {
   lost_reported_without_ring_ = lost;
   lost = without_ring;
   for (uint32_t i = 0; i < session_->live->rings.load(std::memory_order_relaxed); ++i) {
-    trace::RingHeader* ring = session_->rings[i];
-    const uint64_t total = ring->lost.load(std::memory_order_relaxed);
-    lost += total - ring->lost_reported.load(std::memory_order_relaxed);
-    ring->lost_reported.store(total, std::memory_order_relaxed);
+    const uint64_t total = session_->rings[i]->lost.load(std::memory_order_relaxed);
+    lost += total - cursors_[i].lost;
+    cursors_[i].lost = total;
   }
   if (lost == 0) return 0;
   lost_unwritten_ += static_cast<uint32_t>(lost);

@@ -45,6 +45,7 @@ class Drain {
     uint64_t flushed;  // position up to which the trace holds the ring
     uint64_t position;
     uint64_t head;
+    uint64_t lost;  // of the ring's losses, those that are in lost_unwritten_ or the file
   };
 
   uint64_t ReadHorizon(bool everything);
