@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/run.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -39,6 +40,15 @@ absl::Status PrepareEnvironment(const RunOptions& options, const Installation& i
   environment->Prepend("LD_PRELOAD", installation.library, ':');
   if (options.simulated_bytes.empty()) return absl::OkStatus();
   return AddSimulator(installation.simulator, options.simulated_bytes, environment);
+}
+
+int SayCannotRun(const std::string& program, int error) {
+  const int code = StartFailureCode(program, error);
+  const char* why = code == kCommandNotFound ? "command not found"
+                    : error == ENOENT        ? "its interpreter does not exist"
+                                             : std::strerror(error);
+  Say(absl::StrCat("cannot run ", ShellQuote(program), ": ", why));
+  return code;
 }
 
 std::string Traces(int count) { return absl::StrCat(count, count == 1 ? " trace" : " traces"); }
@@ -89,9 +99,7 @@ int RunMain(int argc, char** argv) {
   const ChildResult result = RunChild(options->command, environment);
   if (result.start_error != 0) {
     folder->RemoveIfUnused();
-    Say(absl::StrCat("cannot run ", ShellQuote(options->command[0]), ": ",
-                     std::strerror(result.start_error)));
-    return StartFailureCode(options->command[0], result.start_error);
+    return SayCannotRun(options->command[0], result.start_error);
   }
   if (!options->quiet) Close(*folder, *options, environment, ShellQuote(argv[0]));
   folder->RemoveIfUnused();

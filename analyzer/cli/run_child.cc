@@ -129,12 +129,10 @@ ChildResult RunChild(const std::vector<std::string>& command, const Environment&
 }
 
 int StartFailureCode(const std::string& program, int error) {
-  constexpr int kNotFound = 127;
-  constexpr int kNotExecutable = 126;
-  if (error != ENOENT) return kNotExecutable;
+  if (error != ENOENT) return kCommandNotExecutable;
   // A script whose interpreter is missing fails in the same way as a missing command.
   const bool exists = program.find('/') != std::string::npos && access(program.c_str(), F_OK) == 0;
-  return exists ? kNotExecutable : kNotFound;
+  return exists ? kCommandNotExecutable : kCommandNotFound;
 }
 
 int EndLike(int wait_status) {

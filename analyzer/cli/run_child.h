@@ -21,7 +21,9 @@ struct ChildResult {
 // process group are the command's as they were ours.
 ChildResult RunChild(const std::vector<std::string>& command, const Environment& environment);
 
-// The shell's exit code for a command that could not be started: 127 if there is none, else 126.
+// The shell's exit codes for a command that could not be started.
+inline constexpr int kCommandNotFound = 127;
+inline constexpr int kCommandNotExecutable = 126;
 int StartFailureCode(const std::string& program, int error);
 
 // Ends as the command did: returns its exit code, or dies by its signal without a core of our own.

@@ -47,7 +47,8 @@ Value Ring(const std::string& value) {
 
 Value MaxSize(const std::string& value) {
   const auto bytes = report::ParseBytes(value);
-  if (!bytes.ok() || *bytes < 1u << 20) return Bad("must be a size of at least 1MiB");
+  if (!bytes.ok() || *bytes < 1u << 20 || *bytes > INT64_MAX)
+    return Bad("must be a size of at least 1MiB");
   return absl::StrCat(*bytes);
 }
 
