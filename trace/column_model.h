@@ -183,7 +183,7 @@ class ColumnModel {
   }
 
   uint64_t& ReuseOf(uint64_t size) {
-    return reuse[(size * 0x9e3779b97f4a7c15u) >> (64 - kReuseBits)];
+    return reuse_[(size * 0x9e3779b97f4a7c15u) >> (64 - kReuseBits)];
   }
   void NoteOpen(uint64_t value, uint64_t size) {
     last_opened = value;
@@ -228,14 +228,14 @@ class ColumnModel {
   // There are more slots than openings, and only openings take one, so that the search ends.
   AddressSlot& FindSlot(uint64_t value) {
     uint64_t i = (value * 0x9e3779b97f4a7c15u) >> (64 - kAddressBits);
-    while (addresses[i].used != 0 && addresses[i].value != value) {
+    while (addresses_[i].used != 0 && addresses_[i].value != value) {
       i = (i + 1) & ((1u << kAddressBits) - 1);
     }
-    return addresses[i];
+    return addresses_[i];
   }
 
-  uint64_t reuse[1u << kReuseBits];
-  AddressSlot addresses[1u << kAddressBits];
+  uint64_t reuse_[1u << kReuseBits];
+  AddressSlot addresses_[1u << kAddressBits];
 };
 
 }  // namespace gputrace::trace
