@@ -75,6 +75,11 @@ def main():
                     f"{'true' if row.stream_kind else 'false'}, "
                     f"{'true' if row.key in implemented else 'false'}, "
                     f"reinterpret_cast<void*>({row.symbol}), reinterpret_cast<void*>(Alternate{number})}},")
+    text += ["};", "const Alias kAliases[] = {"]
+    numbers = {row.symbol: number for number, row in enumerate(rows)}
+    for name, since, symbol in table.load_names(rows):
+        text.append(f'    {{"{name}", {since}, {numbers[symbol]}}},')
+    text.append("    {nullptr, 0, 0},")
     text += ["};", f"const uint32_t kExportCount = {len(rows)};",
              f"std::atomic<uint64_t> g_calls[{len(rows)}];", "}  // namespace gputrace::sim\n"]
     (out / "exports.cc").write_text("\n".join(text))

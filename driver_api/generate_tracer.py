@@ -8,6 +8,7 @@ usage: generate_tracer.py OUT_DIR
   bases.cc        which symbols a name stands for by version: what cuGetProcAddress may answer
   exports.map     the version script with all that libgputrace.so exports
 """
+import dataclasses
 import pathlib
 import re
 import sys
@@ -182,6 +183,9 @@ def bases(all_rows, wrapped):
     families = {}
     for row in all_rows:
         families.setdefault(row.base, []).append(row)
+    by_symbol = {row.symbol: row for row in all_rows}
+    for name, since, symbol in table.load_names(all_rows):
+        families[name].append(dataclasses.replace(by_symbol[symbol], since=since))
     out = [HEADER, '#include "interpose/resolve/bases.h"\n', "namespace gputrace::interpose {",
            "namespace {"]
     entries = []

@@ -17,6 +17,14 @@ struct ExportedEntry {
   void* address;    // what dlsym finds
   void* alternate;  // a second function that does the same
 };
+// Asked for a name from a version on, cuGetProcAddress answers with an entry of another name.
+struct Alias {
+  const char* name;  // null ends the table
+  uint32_t since;
+  uint32_t entry;  // in kExports
+};
+extern const Alias kAliases[];
+
 // Sorted by base, then version.
 extern const ExportedEntry kExports[];
 extern const uint32_t kExportCount;

@@ -30,6 +30,11 @@ const ExportedEntry* Find(const char* base, int version, bool per_thread, bool* 
       best = &entry;
     }
   }
+  for (const Alias* alias = kAliases; alias->name != nullptr; ++alias) {
+    if (strcmp(alias->name, base) == 0 && static_cast<int>(alias->since) <= version) {
+      best = &kExports[alias->entry];
+    }
+  }
   return best;
 }
 
@@ -38,8 +43,6 @@ CUresult Resolve(const char* base, void** out, int version, cuuint64_t flags,
   if (base == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   bool name_known = false;
   const int driver_version = DriverVersion();
-  // The header's macro changed its meaning with CUDA 12.
-  if (strcmp(base, "cuGraphInstantiate") == 0 && version >= 12000) base = "cuGraphInstantiateWithFlags";
   const ExportedEntry* entry =
       Find(base, version < driver_version ? version : driver_version,
            (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, &name_known);
