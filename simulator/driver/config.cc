@@ -1,149 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/driver/config.h"
 
+#include <charconv>
 #include <cstdlib>
-#include <cstring>
+
+#include "simulator/driver/profile.h"
 
 namespace gputrace::sim {
 namespace {
 
-constexpr int kNewestVersion = 13050;
-constexpr int kProfiles[] = {11040, 12020, 12080, 13000, 13050};
-constexpr size_t kDefaultBytes = size_t{16} << 30;
-constexpr int kMaxDevices = 64;
+constexpr uint64_t kMaxDevices = 64;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 56;
 
-std::string Variable(const char* name) {
+std::string_view Variable(const char* name) {
   const char* value = getenv(name);
-  return value == nullptr ? "" : value;
+  return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-bool ParseNumber(const std::string& text, uint64_t* value) {
-  char* end = nullptr;
-  if (text.empty() || text[0] < '0' || text[0] > '9') return false;
-  *value = strtoull(text.c_str(), &end, 10);
-  return *end == '\0';
+template <typename Number>
+bool ParseNumber(std::string_view text, Number* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-std::vector<std::string> Split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  size_t start = 0;
-  for (;;) {
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t start = 0;;) {
     const size_t end = text.find(separator, start);
     parts.push_back(text.substr(start, end - start));
-    if (end == std::string::npos) return parts;
+    if (end == std::string_view::npos) return parts;
     start = end + 1;
   }
 }
 
-void Complain(const char* name, const std::string& value, const char* why, Config* config) {
-  if (config->error.empty()) config->error = std::string(name) + "=" + value + ": " + why;
+std::string Complaint(const char* name, const char* expected) {
+  return std::string(name) + "=" + std::string(Variable(name)) + ": expected " + expected;
 }
 
+// GPUSIM_MEMORY gives one size for all, or one for each; without GPUSIM_DEVICES it also says how
+// many.
 void ReadDevices(Config* config) {
-  uint64_t count = 1;
-  const std::string devices = Variable("GPUSIM_DEVICES");
-  if (!devices.empty() && (!ParseNumber(devices, &count) || count > kMaxDevices)) {
-    Complain("GPUSIM_DEVICES", devices, "must be a number from 0 to 64", config);
-    count = 1;
-  }
-  std::vector<size_t> sizes;
-  const std::string memory = Variable("GPUSIM_MEMORY");
+  const std::string_view memory = Variable("GPUSIM_MEMORY");
   if (!memory.empty()) {
-    for (const std::string& part : Split(memory, ',')) {
-      size_t bytes = 0;
-      if (!ParseBytes(part, &bytes) || bytes == 0) {
-        Complain("GPUSIM_MEMORY", memory, "must be sizes such as 16GiB, separated by commas", config);
-        bytes = kDefaultBytes;
+    config->memory.clear();
+    for (const std::string_view part : Split(memory, ',')) {
+      uint64_t bytes = 0;
+      if (!ParseSize(part, &bytes) || bytes == 0) {
+        config->error = Complaint("GPUSIM_MEMORY", "a size such as 16GiB, or a list of them");
+        return;
       }
-      sizes.push_back(bytes);
+      config->memory.push_back(bytes);
     }
   }
-  if (sizes.empty()) sizes.push_back(kDefaultBytes);
-  if (sizes.size() > 1 && devices.empty()) count = sizes.size();
-  // The last size holds for the rest.
-  while (sizes.size() < count) sizes.push_back(sizes.back());
-  sizes.resize(count);
-  config->device_bytes = sizes;
+  const std::string_view devices = Variable("GPUSIM_DEVICES");
+  if (devices.empty()) return;
+  uint64_t count = 0;
+  if (!ParseNumber(devices, &count) || count > kMaxDevices) {
+    config->error = Complaint("GPUSIM_DEVICES", "a number from 0 to 64");
+    return;
+  }
+  if (config->memory.size() != 1 && config->memory.size() != count) {
+    config->error = Complaint("GPUSIM_MEMORY", "as many sizes as GPUSIM_DEVICES says");
+    return;
+  }
+  config->memory.resize(count, config->memory[0]);
 }
 
 void ReadVersion(Config* config) {
-  config->version = kNewestVersion;
-  const std::string version = Variable("GPUSIM_VERSION");
+  config->driver_version = DefaultVersion();
+  const std::string_view version = Variable("GPUSIM_VERSION");
   if (version.empty()) return;
-  for (const int profile : kProfiles) {
-    const std::string name =
-        std::to_string(profile / 1000) + "." + std::to_string(profile % 1000 / 10);
-    if (version == name) {
-      config->version = profile;
-      return;
-    }
+  if (const int number = ProfileVersion(version); number != 0) {
+    config->driver_version = number;
+    return;
   }
-  Complain("GPUSIM_VERSION", version, "must be 11.4, 12.2, 12.8, 13.0 or 13.5", config);
+  config->error = Complaint("GPUSIM_VERSION", "11.4, 12.2, 12.8, 13.0 or 13.5");
 }
 
-// SYMBOL:N=RESULT or SYMBOL:pP=RESULT, separated by commas.
+// SYMBOL:N=RESULT or SYMBOL:pP=RESULT
+bool ParseFailure(std::string_view text, FailureRule* rule) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string_view::npos) return false;
+  const size_t colon = text.rfind(':', equals);
+  if (colon == std::string_view::npos || colon == 0) return false;
+  rule->symbol = text.substr(0, colon);
+  const std::string_view when = text.substr(colon + 1, equals - colon - 1);
+  if (!ParseNumber(text.substr(equals + 1), &rule->result) || rule->result <= 0) return false;
+  if (when.starts_with('p')) {
+    return ParseNumber(when.substr(1), &rule->probability) && rule->probability >= 0 &&
+           rule->probability <= 1;
+  }
+  return ParseNumber(when, &rule->call) && rule->call > 0;
+}
+
 void ReadFailures(Config* config) {
-  const std::string text = Variable("GPUSIM_FAIL");
+  const std::string_view text = Variable("GPUSIM_FAIL");
   if (text.empty()) return;
-  for (const std::string& part : Split(text, ',')) {
-    const size_t colon = part.find(':');
-    const size_t equals = part.find('=', colon == std::string::npos ? 0 : colon);
-    uint64_t result = 0;
+  for (const std::string_view part : Split(text, ',')) {
     FailureRule rule;
-    bool good = colon != std::string::npos && equals != std::string::npos && colon > 0 &&
-                ParseNumber(part.substr(equals + 1), &result) && result < 1000;
-    if (good) {
-      const std::string when = part.substr(colon + 1, equals - colon - 1);
-      if (!when.empty() && when[0] == 'p') {
-        char* end = nullptr;
-        rule.probability = strtod(when.c_str() + 1, &end);
-        good = *end == '\0' && rule.probability > 0 && rule.probability <= 1;
-      } else {
-        good = ParseNumber(when, &rule.call) && rule.call > 0;
-      }
-    }
-    if (!good) {
-      Complain("GPUSIM_FAIL", text, "must be like cuMemAlloc_v2:3=2 or cuMemAlloc_v2:p0.01=2", config);
+    if (!ParseFailure(part, &rule)) {
+      config->error = Complaint("GPUSIM_FAIL",
+                                "SYMBOL:CALL=RESULT or SYMBOL:pPROBABILITY=RESULT, "
+                                "for example cuMemAlloc_v2:3=2");
       return;
     }
-    rule.result = static_cast<int>(result);
-    config->failures[part.substr(0, colon)] = rule;
+    config->failures.push_back(rule);
   }
+}
+
+void ReadScalars(Config* config) {
+  const std::string_view other = Variable("GPUSIM_OTHER_USE");
+  if (!other.empty() && !ParseSize(other, &config->other_use)) {
+    config->error = Complaint("GPUSIM_OTHER_USE", "a size such as 2GiB");
+  }
+  const std::string_view seed = Variable("GPUSIM_SEED");
+  if (!seed.empty() && !ParseNumber(seed, &config->seed)) {
+    config->error = Complaint("GPUSIM_SEED", "a number");
+  }
+  const std::string_view distinct = Variable("GPUSIM_DISTINCT_POINTERS");
+  if (!distinct.empty() && distinct != "0" && distinct != "1") {
+    config->error = Complaint("GPUSIM_DISTINCT_POINTERS", "0 or 1");
+  }
+  config->distinct_pointers = distinct == "1";
 }
 
 }  // namespace
 
-bool ParseBytes(const std::string& text, size_t* bytes) {
-  char* end = nullptr;
-  if (text.empty() || text[0] < '0' || text[0] > '9') return false;
-  const uint64_t value = strtoull(text.c_str(), &end, 10);
-  unsigned shift = 0;
-  if (strcmp(end, "KiB") == 0 || strcmp(end, "K") == 0) shift = 10;
-  if (strcmp(end, "MiB") == 0 || strcmp(end, "M") == 0) shift = 20;
-  if (strcmp(end, "GiB") == 0 || strcmp(end, "G") == 0) shift = 30;
-  if (strcmp(end, "TiB") == 0 || strcmp(end, "T") == 0) shift = 40;
-  if ((*end != '\0' && shift == 0) || value > (UINT64_MAX >> 1) >> shift) return false;
-  *bytes = value << shift;
+bool ParseSize(std::string_view text, uint64_t* bytes) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0) return false;
+  std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  double factor = 1;
+  if (!unit.empty() && unit != "B") {
+    const size_t power = std::string_view("KMGT").find(unit[0]);
+    if (power == std::string_view::npos) return false;
+    unit.remove_prefix(1);
+    if (!unit.empty() && unit != "iB") return false;
+    factor = static_cast<double>(uint64_t{1} << (10 * (power + 1)));
+  }
+  if (number * factor > static_cast<double>(kMaxBytes)) return false;
+  *bytes = static_cast<uint64_t>(number * factor);
   return true;
 }
 
 Config ReadConfig() {
-  Config config;
-  ReadDevices(&config);
-  ReadVersion(&config);
-  ReadFailures(&config);
-  const std::string other = Variable("GPUSIM_OTHER_USE");
-  if (!other.empty() && !ParseBytes(other, &config.other_use)) {
-    Complain("GPUSIM_OTHER_USE", other, "must be a size such as 3GiB", &config);
+  Config result;
+  result.journal = Variable("GPUSIM_JOURNAL");
+  result.ledger = Variable("GPUSIM_LEDGER");
+  result.session = Variable("GPUSIM_SESSION");
+  for (const auto read : {ReadDevices, ReadVersion, ReadFailures, ReadScalars}) {
+    read(&result);
+    if (!result.error.empty()) break;
   }
-  const std::string seed = Variable("GPUSIM_SEED");
-  if (!seed.empty() && !ParseNumber(seed, &config.seed)) {
-    Complain("GPUSIM_SEED", seed, "must be a number", &config);
-  }
-  config.distinct_pointers = Variable("GPUSIM_DISTINCT_POINTERS") == "1";
-  config.journal = Variable("GPUSIM_JOURNAL");
-  config.ledger = Variable("GPUSIM_LEDGER");
-  return config;
+  return result;
+}
+
+const Config& config() {
+  // Leaked: calls come after static destructors.
+  static const Config* instance = new Config(ReadConfig());
+  return *instance;
 }
 
 }  // namespace gputrace::sim

@@ -1,38 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stand-in GPU is told to be, through GPUSIM_* variables.
+// What the stand-in is told to be, through GPUSIM_* variables.
 #ifndef GPUTRACE_SIMULATOR_DRIVER_CONFIG_H_
 #define GPUTRACE_SIMULATOR_DRIVER_CONFIG_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gputrace::sim {
 
 struct FailureRule {
-  uint64_t call = 0;        // which call of the entry fails, from 1; 0: by chance
-  double probability = 0;
-  int result = 0;           // what it returns
+  std::string symbol;
+  uint64_t call = 0;       // fails that call, counted from 1; 0: see probability
+  double probability = 0;  // of each call to fail
+  int result = 0;
 };
 
 struct Config {
-  std::vector<size_t> device_bytes;  // one per device
-  int version = 0;                   // as cuDriverGetVersion answers: 13050
-  size_t other_use = 0;              // bytes that another process seems to use, of each device
+  std::vector<uint64_t> memory{uint64_t{16} << 30};  // bytes of each device
+  int driver_version = 13050;                        // as cuDriverGetVersion gives it
+  uint64_t other_use = 0;                            // bytes of each device that others seem to use
   uint64_t seed = 1;
-  bool distinct_pointers = false;    // cuGetProcAddress answers with other addresses than dlsym
-  std::map<std::string, FailureRule> failures;  // by symbol
-  std::string journal;
+  std::vector<FailureRule> failures;
+  std::string journal;  // paths; empty: none
   std::string ledger;
-  std::string error;  // of the first bad variable: one sentence; empty if all are good
+  std::string session;
+  bool distinct_pointers = false;  // cuGetProcAddress gives other addresses than dlsym
+  std::string error;               // what is wrong with the variables; empty: nothing
 };
 
+// Reads the environment. Stops at the first bad value and puts a sentence about it into `error`.
 Config ReadConfig();
 
-// `16GiB`, `512MiB`, `1024`; false if it is not a size.
-bool ParseBytes(const std::string& text, size_t* bytes);
+// The environment as it was when the library was loaded.
+const Config& config();
+
+// "16GiB", "512M", "4096": bytes. False if it is something else, or more than 2^56.
+bool ParseSize(std::string_view text, uint64_t* bytes);
 
 }  // namespace gputrace::sim
 

@@ -31,8 +31,10 @@ int Fork() {
   Allocate(1 << 20);
   const pid_t child = fork();
   if (child == 0) {
-    // Its driver state is a copy; what counts is that it does not write into its parent's trace.
-    for (int i = 0; i < 10; ++i) Allocate(4096);
+    // A child cannot use the driver that its parent has initialised. What counts is that its calls do not
+    // get into its parent's trace.
+    CUdeviceptr address = 0;
+    for (int i = 0; i < 10; ++i) EXPECT_RESULT(cuMemAlloc(&address, 4096), CUDA_ERROR_NOT_INITIALIZED);
     exit(0);
   }
   int status = 0;
