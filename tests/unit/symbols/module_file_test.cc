@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <random>
 #include <string>
 
 #include "absl/strings/str_format.h"
@@ -31,7 +33,8 @@ class ModuleFileTest : public testing::Test {
   // Moves the debug information to `debug_file`; the library keeps a link to that file's name.
   void SplitTo(const std::string& debug_file, const std::string& link_to) {
     fs::create_directories(fs::path(debug_file).parent_path());
-    RunShell("objcopy --only-keep-debug " + library() + " " + debug_file + " && strip " + library());
+    RunShell("objcopy --only-keep-debug " + library() + " " + debug_file + " && strip " +
+             library());
     if (!link_to.empty()) RunShell("objcopy --add-gnu-debuglink=" + link_to + " " + library());
   }
   std::string BuildIdPath() const {
@@ -178,6 +181,24 @@ TEST_F(ModuleFileTest, AFileCutAtAnyLengthNamesNothingWrong) {
     const std::string symbol = absl::StrFormat("subject_run+0x%x", place_.pc - place_.function);
     EXPECT_TRUE(function == ModuleAndOffset(place_) || function == symbol)
         << size << ": " << function;
+  }
+}
+
+TEST_F(ModuleFileTest, ADamagedFileIsSurvived) {
+  Build();
+  std::ifstream stream(library(), std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(stream)),
+                          std::istreambuf_iterator<char>());
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    std::string damaged = whole;
+    // The sections of debug information and the section headers are in the second half.
+    for (int i = 0; i < 8; ++i) {
+      damaged[whole.size() / 3 + random() % (whole.size() * 2 / 3)] = static_cast<char>(random());
+    }
+    fs::remove(library());
+    std::ofstream(library(), std::ios::binary) << damaged;
+    EXPECT_FALSE(FramesOf(place_).empty());
   }
 }
 
