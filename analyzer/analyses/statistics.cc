@@ -66,7 +66,8 @@ void Statistics::OnFree(const Allocation& allocation, const ledger::FreeEvent&) 
   ++Of(allocation.device).accounts[account].frees;
 }
 
-void Statistics::OnTakeBack(const Allocation& allocation, int64_t time_ns) {
+void Statistics::OnTakeBack(const Allocation& allocation, const ledger::FreeEvent&,
+                             int64_t time_ns) {
   Hold(allocation, time_ns);
   const auto account = static_cast<size_t>(allocation.account);
   --all_.accounts[account].frees;

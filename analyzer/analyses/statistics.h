@@ -46,7 +46,8 @@ class Statistics final : public ledger::Observer {
  public:
   void OnAllocate(const ledger::Allocation& allocation) override;
   void OnFree(const ledger::Allocation& allocation, const ledger::FreeEvent& event) override;
-  void OnTakeBack(const ledger::Allocation& allocation, int64_t time_ns) override;
+  void OnTakeBack(const ledger::Allocation& allocation, const ledger::FreeEvent& undone,
+                  int64_t time_ns) override;
   void OnResize(const ledger::Allocation& allocation, uint64_t old_bytes, int64_t time_ns) override;
   void OnFailure(const ledger::Failure& failure) override;
   void OnSample(const ledger::Sample& sample) override;

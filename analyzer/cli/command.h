@@ -5,6 +5,7 @@
 #define GPUTRACE_ANALYZER_CLI_COMMAND_H_
 
 #include <functional>
+#include <string>
 
 #include "CLI/CLI.hpp"
 
@@ -22,9 +23,9 @@ using Action = std::function<int()>;
 
 // One per subcommand. Sets `*action` from the subcommand's callback, that is once its options have been
 // parsed. `app` and `action` outlive the parsing.
-void AddRunCommand(CLI::App* app, Action* action);
 void AddInfoCommand(CLI::App* app, Action* action);
 void AddSummaryCommand(CLI::App* app, Action* action);
+void AddLiveCommand(CLI::App* app, Action* action);
 void AddPeakCommand(CLI::App* app, Action* action);
 void AddTimelineCommand(CLI::App* app, Action* action);
 void AddLeaksCommand(CLI::App* app, Action* action);

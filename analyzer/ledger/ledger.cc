@@ -175,7 +175,8 @@ void Ledger::TakeBack(Pending* log, int64_t time_ns) {
         const Allocation& allocation = objects_.Insert(undo->allocation);
         if (allocation.references == 0) objects_.Hide(allocation);
         restored[allocation.id] = allocation.slot;
-        ForObservers([&](Observer* observer) { observer->OnTakeBack(allocation, time_ns); });
+        ForObservers(
+            [&](Observer* observer) { observer->OnTakeBack(allocation, undo->event, time_ns); });
         break;
       }
       case Undo::Kind::kReleased: {

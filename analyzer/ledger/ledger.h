@@ -69,6 +69,7 @@ class Ledger {
     enum class Kind : uint8_t { kFreed, kReleased, kUnmapped, kUnknownFree, kContext };
     Kind kind = Kind::kFreed;
     Allocation allocation;  // kFreed: as it was. kReleased: whose reference
+    FreeEvent event;        // kFreed
     uint64_t address = 0;   // kUnmapped
     Mapping mapping;
     uint32_t context = 0;   // kContext

@@ -162,18 +162,19 @@ void Ledger::Release(const Step& step, const Operands& operands, const Record& r
 void Ledger::End(const Allocation& ended, FreeCause cause, const Record& record, Pending* log) {
   const Allocation allocation = ended;
   objects_.Remove(ended);
-  if (log != nullptr) {
-    Undo undo;
-    undo.kind = Undo::Kind::kFreed;
-    undo.allocation = allocation;
-    log->undo.push_back(undo);
-  }
   FreeEvent event;
   event.time_ns = record.time_ns;
   event.cause = cause;
   event.after_exit = (record.flags & trace::kFlagAfterExit) != 0;
   event.native_stack = record.native_stack;
   event.thread = record.thread;
+  if (log != nullptr) {
+    Undo undo;
+    undo.kind = Undo::Kind::kFreed;
+    undo.allocation = allocation;
+    undo.event = event;
+    log->undo.push_back(undo);
+  }
   ForObservers([&](Observer* observer) { observer->OnFree(allocation, event); });
 }
 
