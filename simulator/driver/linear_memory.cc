@@ -3,6 +3,7 @@
 #include "bodies.h"
 #include "simulator/driver/context.h"
 #include "simulator/driver/physical_memory.h"
+#include "simulator/driver/stream.h"
 
 namespace gputrace::sim {
 namespace {
@@ -42,6 +43,7 @@ CUresult gpusim_cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
   const Guard guard;
   Context* context = nullptr;
   GPUSIM_TRY(CurrentContext(&context));
+  GPUSIM_TRY(CheckUnsafeCall());
   if (dptr == nullptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
   return Allocate(context, bytesize, dptr);
 }
@@ -51,6 +53,7 @@ CUresult gpusim_cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t Wid
   const Guard guard;
   Context* context = nullptr;
   GPUSIM_TRY(CurrentContext(&context));
+  GPUSIM_TRY(CheckUnsafeCall());
   if (dptr == nullptr || pPitch == nullptr || WidthInBytes == 0 || Height == 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -73,6 +76,7 @@ CUresult gpusim_cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned f
   const Guard guard;
   Context* context = nullptr;
   GPUSIM_TRY(CurrentContext(&context));
+  GPUSIM_TRY(CheckUnsafeCall());
   if (dptr == nullptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
   const uint64_t mapped_size = RoundUp(bytesize, kGranularity);
@@ -94,6 +98,7 @@ CUresult gpusim_cuMemFree_v2(CUdeviceptr dptr) {
   const Guard guard;
   Context* context = nullptr;
   GPUSIM_TRY(CurrentContext(&context));
+  GPUSIM_TRY(CheckUnsafeCall());
   if (dptr == 0) return CUDA_SUCCESS;
   Allocation* allocation = TheDriver().allocations.At(dptr);
   if (allocation == nullptr || !CanFree(*allocation)) return CUDA_ERROR_INVALID_VALUE;
