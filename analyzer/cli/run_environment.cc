@@ -101,11 +101,17 @@ absl::StatusOr<std::vector<uint64_t>> ParseSimulatedDevices(const std::string& s
 
 absl::Status AddSimulator(const std::string& folder, const std::vector<uint64_t>& device_bytes,
                           Environment* environment) {
-  const std::string driver = absl::StrCat(folder, "/libcuda.so.1");
+  // Older versions have libraries of their own, which lack the functions that came later.
+  const std::string version = environment->Get("GPUSIM_VERSION").value_or("");
+  const std::string older = absl::StrCat(folder, "/", version);
+  const bool use_older =
+      !version.empty() && access(absl::StrCat(older, "/libcuda.so.1").c_str(), R_OK) == 0;
+  const std::string& chosen = use_older ? older : folder;
+  const std::string driver = absl::StrCat(chosen, "/libcuda.so.1");
   if (access(driver.c_str(), R_OK) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("the stand-in driver ", driver));
   }
-  environment->Prepend("LD_LIBRARY_PATH", folder, ':');
+  environment->Prepend("LD_LIBRARY_PATH", chosen, ':');
   environment->Set("GPUSIM_DEVICES", absl::StrCat(device_bytes.size()));
   environment->Set("GPUSIM_MEMORY", absl::StrJoin(device_bytes, ","));
   return absl::OkStatus();

@@ -163,6 +163,12 @@ class Environment(RunTest):
     def test_cards_of_the_simulator(self):
         self.assertEqual(self.client("--simulate", "3x24GiB").stdout, f"3 {24 * GIB}\n")
 
+    def test_a_driver_of_an_older_version(self):
+        result = self.run_traced("--simulate", "1GiB", "--", "sh", "-c", "echo $LD_LIBRARY_PATH",
+                                 GPUSIM_VERSION="12.2")
+        self.assertEqual(result.stdout, f"{SIMULATOR}/12.2\n")
+        self.assertEqual(self.client("--simulate", "1GiB", GPUSIM_VERSION="12.2").stdout, f"1 {GIB}\n")
+
     def test_the_users_library_path_stays(self):
         result = self.run_traced("--simulate", "1GiB", "--", "sh", "-c", "echo $LD_LIBRARY_PATH",
                                  LD_LIBRARY_PATH="/opt/lib")
