@@ -23,7 +23,6 @@ namespace {
 int Main(int argc, char** argv) {
   // Before anything else: its command line is mostly another program's, and so are its signals.
   if (IsRun(argc, argv)) return RunMain(argc, argv);
-  if (IsRun(argc, argv)) return RunMain(argc, argv);
   // Writing to a closed pipe must be an error that can be handled. Not so in commands that are run.
   signal(SIGPIPE, SIG_IGN);
   CLI::App app("Reads traces of a program's GPU memory: who holds it, what leaks, why it ran out.",
