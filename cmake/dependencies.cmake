@@ -10,6 +10,7 @@ if(NOT EXISTS ${GPUTRACE_CACHE}/third_party/zstd/done)
 endif()
 
 find_package(absl REQUIRED)
+find_package(nlohmann_json REQUIRED)
 # Debian's package files lead to the shared libraries; the archives are beside them.
 if(NOT GPUTRACE_SANITIZE)
   get_directory_property(imported IMPORTED_TARGETS)

@@ -10,6 +10,9 @@ VENV=$CACHE/venv
 # shellcheck source=third_party/pins.sh
 source "$ROOT/third_party/pins.sh"
 
+# Checkouts in different folders share what was compiled.
+export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
+
 say() { printf '%s\n' "$*" >&2; }
 die() {
   say "error: $*"
