@@ -109,17 +109,21 @@ class Bench:
 
     def analyzer(self):
         line, trace = self.ours("train", self.events)
-        ours = [self.timed([self.build / "bin/gputrace", "summary", "--no-symbols", "--json", trace])
-                for _ in range(self.rounds)]
+        read_ours = [self.build / "bin/gputrace", "summary", "--no-symbols", "--json", trace]
+        ours, theirs = [], []
+        if self.heaptrack:
+            their_line, data = self.theirs("train", self.events)
+            # All of its reports off: reading alone.
+            read_theirs = ["heaptrack_print", "-f", data, "-a", "0", "-p", "0", "-T", "0", "-l", "0"]
+        for _ in range(self.rounds):
+            ours.append(self.timed(read_ours))
+            if self.heaptrack:
+                theirs.append(self.timed(read_theirs))
         row = {"name": "analyzer/summary", "runs": self.rounds, "events": line["events"],
                "ours_events_per_s": round(line["events"] / statistics.median(ours)),
                "heaptrack_events_per_s": None}
-        if self.heaptrack:
-            theirs, data = self.theirs("train", self.events)
-            # All of its reports off: reading alone.
-            words = ["heaptrack_print", "-f", data, "-a", "0", "-p", "0", "-T", "0", "-l", "0"]
-            times = [self.timed(words) for _ in range(self.rounds)]
-            row["heaptrack_events_per_s"] = round(theirs["events"] / statistics.median(times))
+        if theirs:
+            row["heaptrack_events_per_s"] = round(their_line["events"] / statistics.median(theirs))
         row["ratio"] = ratio(row["ours_events_per_s"], row["heaptrack_events_per_s"])
         yield row
 
@@ -157,8 +161,10 @@ ours: cuMemAlloc and cuMemFree on the stand-in driver, alike; +free: stacks on f
 }
 
 
-def show(value):
-    return "-" if value is None else f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+def show(key, value):
+    if value is None or isinstance(value, int):
+        return "-" if value is None else f"{value:,}"
+    return f"{value:,.1f}" if key.endswith("_ns") else f"{value:,.3f}"
 
 
 def print_text(rows_by_group):
@@ -171,9 +177,7 @@ def print_text(rows_by_group):
                   .replace("ours_free_stacks", "+free") for key in keys]
         print(f"{'':24}" + "".join(f"{title:>14}" for title in titles))
         for row in rows:
-            print(f"{row['name']:24}" + "".join(
-                f"{row[key]:14.3f}" if key == "ratio" and row[key] is not None else f"{show(row[key]):>14}"
-                for key in keys))
+            print(f"{row['name']:24}" + "".join(f"{show(key, row[key]):>14}" for key in keys))
 
 
 def main():
