@@ -99,7 +99,7 @@ void PrintPart(Session* session, const ingest::Process& process, const ProcessCo
   line("trace", absl::StrCat(process.path, " (", report::FormatBytes(process.reader->file_bytes()), ")"));
   line("program", std::string(dictionary.fact("exe")));
   const Json args = Json::parse(dictionary.fact("args"), nullptr, false);
-  line("arguments", args.is_array() ? report::Render(args, -1).substr(0, 2000) : "");
+  line("arguments", args.is_array() ? args.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 2000) : "");
   line("process", absl::StrCat("pid ", process.reader->header().pid, ", parent ",
                                std::string(dictionary.fact("ppid")), ", on ",
                                std::string(dictionary.fact("host"))));

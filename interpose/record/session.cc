@@ -41,6 +41,8 @@ ForkPage* FindForkPage() {
   // Without it a forked child could not tell that it is one, and would write into its parent's rings.
   if (sys::Advise(page, kPageBytes, kWipeOnFork) < 0) {
     sys::Unmap(page, kPageBytes);
+    Log(g_options.log, "the kernel lacks MADV_WIPEONFORK (Linux 4.14): nothing is recorded");
+    g_options.disabled = true;
     return nullptr;
   }
   ForkPage* expected = nullptr;
