@@ -109,7 +109,7 @@ def body(number, row):
     if row.symbol in RESOLVERS:
         lines += [f"  const CUresult result = next({names});",
                   "  if (result == CUDA_SUCCESS && symbol != nullptr && pfn != nullptr) {",
-                  "    *pfn = WrapResolved(symbol, cudaVersion, flags, *pfn);", "  }",
+                  "    *pfn = WrapResolved({symbol, cudaVersion, flags, *pfn}, next);", "  }",
                   "  return result;", "}"]
         return lines
     lines += [f"  CallScope call({number});", f"  if (!call.active()) return next({names});"]
@@ -122,7 +122,10 @@ def body(number, row):
         if operand.out:
             continue
         if operand.role == "capture":
-            lines.append(f"  call.Operand(CaptureOf({row.stream_parameter}));")
+            stream = row.stream_parameter
+            if row.stream_kind:
+                stream = f"PerThreadDefault({stream})"
+            lines.append(f"  call.Operand(CaptureOf({stream}));")
         else:
             lines.append(f"  call.Operand({guarded(operand.expression, row)});")
     if row.intent:
@@ -178,6 +181,13 @@ def wrappers(rows):
     return "\n".join(out)
 
 
+def is_missed(row, family):
+    """Passed through, though a later version of it changes memory: an ABI with 32-bit addresses."""
+    changes = {"open", "close", "release", "map", "unmap"}
+    return row.cls == "pass" and any(
+        other.cls == "record" and changes & {verb for verb, _ in other.effects} for other in family)
+
+
 def bases(all_rows, wrapped):
     numbers = {row.symbol: number for number, row in enumerate(wrapped, 1)}
     families = {}
@@ -193,11 +203,14 @@ def bases(all_rows, wrapped):
         versions = []
         for row in sorted(families[base], key=lambda r: (r.since, r.symbol)):
             kind = "true" if row.stream_kind else "false"
-            versions.append(f'{{"{row.symbol}", {row.since}, {kind}, {numbers.get(row.symbol, 0)}}}')
+            missed = "true" if is_missed(row, families[base]) else "false"
+            versions.append(f'{{"{row.symbol}", {row.since}, {kind}, {missed}, '
+                            f"{numbers.get(row.symbol, 0)}}}")
         out.append(f"constexpr BaseVersion kVersions{position}[] = {{{', '.join(versions)}}};")
         entries.append(f'    {{"{base}", kVersions{position}, {len(versions)}}},')
     out += ["}  // namespace", "const Base kBases[] = {", *entries, "};",
-            f"const uint32_t kBaseCount = {len(entries)};", "}  // namespace gputrace::interpose", ""]
+            f"const uint32_t kBaseCount = {len(entries)};",
+            f"const int kNewestVersion = {max(row.last for row in all_rows)};", "}  // namespace gputrace::interpose", ""]
     return "\n".join(out)
 
 

@@ -41,6 +41,11 @@ uint64_t ToWord(T value) {
   }
 }
 
+// What the null stream stands for in the entries with _ptsz.
+inline CUstream PerThreadDefault(CUstream stream) {
+  return stream == nullptr ? CU_STREAM_PER_THREAD : stream;
+}
+
 template <typename Function>
 Function* NextOf(const void* next) {
   return reinterpret_cast<Function*>(const_cast<void*>(next));

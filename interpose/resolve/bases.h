@@ -11,6 +11,7 @@ struct BaseVersion {
   const char* symbol;
   uint32_t since;    // cuGetProcAddress answers with it from this version on
   bool per_thread;   // for the per-thread default stream
+  bool missed;       // passed through although it changes memory as its later versions do
   uint16_t wrapper;  // id, or 0 if it is passed through
 };
 struct Base {
@@ -22,9 +23,13 @@ struct Base {
 // Sorted by name, as bytes.
 extern const Base kBases[];
 extern const uint32_t kBaseCount;
+// The newest version (as cuGetProcAddress counts) whose entries the table knows.
+extern const int kNewestVersion;
 
 // Null if the table does not know the name.
 const Base* FindBase(const char* name);
+// The row of a symbol, with suffixes and all; null if the table does not know it.
+const BaseVersion* FindSymbol(const char* symbol);
 
 }  // namespace gputrace::interpose
 

@@ -8,15 +8,20 @@
 namespace gputrace::interpose {
 namespace {
 
-enum : int { kUnknown = 0, kFilling, kKnown };
-
 Driver g_driver;
-std::atomic<int> g_state;
+std::atomic<bool> g_known;
 const Driver kNoDriver{};
+
+// Several threads may fill in the same values at once: none waits for another, which might be one that
+// a fork has left behind.
+template <typename Value>
+void Set(Value* place, Value value) {
+  std::atomic_ref<Value>(*place).store(value, std::memory_order_relaxed);
+}
 
 template <typename Function>
 void Find(const link_map* object, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(FindInObject(object, name));
+  Set(function, reinterpret_cast<Function>(FindInObject(object, name)));
 }
 
 void Fill(const link_map* object) {
@@ -25,33 +30,25 @@ void Fill(const link_map* object) {
   Find(object, "cuDeviceGetCount", &g_driver.device_get_count);
   Find(object, "cuDeviceGet", &g_driver.device_get);
   Find(object, "cuDeviceGetName", &g_driver.device_get_name);
-  Find(object, "cuDeviceGetUuid_v2", &g_driver.device_get_uuid);
-  if (g_driver.device_get_uuid == nullptr) {
-    Find(object, "cuDeviceGetUuid", &g_driver.device_get_uuid);
-  }
+  const bool has_uuid_v2 = FindInObject(object, "cuDeviceGetUuid_v2") != nullptr;
+  Find(object, has_uuid_v2 ? "cuDeviceGetUuid_v2" : "cuDeviceGetUuid", &g_driver.device_get_uuid);
   Find(object, "cuDeviceTotalMem_v2", &g_driver.device_total_mem);
   Find(object, "cuDriverGetVersion", &g_driver.driver_get_version);
   Find(object, "cuStreamGetCaptureInfo", &g_driver.stream_get_capture_info);
   Find(object, "cuArrayGetMemoryRequirements", &g_driver.array_get_memory_requirements);
   Find(object, "cuMipmappedArrayGetMemoryRequirements", &g_driver.mipmap_get_memory_requirements);
   Find(object, "cuArray3DGetDescriptor_v2", &g_driver.array_3d_get_descriptor);
-  g_driver.path = object->l_name;
+  Set(&g_driver.path, static_cast<const char*>(object->l_name));
 }
 
 }  // namespace
 
 const Driver& driver() {
-  int state = g_state.load(std::memory_order_acquire);
-  if (state == kKnown) return g_driver;
+  if (g_known.load(std::memory_order_acquire)) return g_driver;
   const link_map* object = DriverObject();
   if (object == nullptr) return kNoDriver;
-  state = kUnknown;
-  if (g_state.compare_exchange_strong(state, kFilling)) {
-    Fill(object);
-    g_state.store(kKnown, std::memory_order_release);
-    return g_driver;
-  }
-  while (g_state.load(std::memory_order_acquire) != kKnown) __builtin_ia32_pause();
+  Fill(object);
+  g_known.store(true, std::memory_order_release);
   return g_driver;
 }
 

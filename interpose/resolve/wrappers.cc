@@ -5,6 +5,7 @@
 
 #include "interpose/hooks/entry_table.h"
 #include "interpose/resolve/bases.h"
+#include "interpose/resolve/coverage.h"
 #include "interpose/resolve/dlsym.h"
 #include "interpose/resolve/elf_lookup.h"
 
@@ -21,38 +22,36 @@ int Compare(const char* a, const char* b) {
   return static_cast<unsigned char>(*a) - static_cast<unsigned char>(*b);
 }
 
-int NoDriver() {
-  constexpr int kSymbolNotFound = 302;  // CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
-  return kSymbolNotFound;
-}
+CUresult NoDriver() { return CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND; }
 
 bool LooksLikeMemory(const char* name) {
   for (const char* prefix : {"cuMem", "cuMulticast", "cuLogicalEndpoint"}) {
-    const char* at = name;
-    while (*prefix != '\0' && *at == *prefix) {
-      ++at;
-      ++prefix;
-    }
-    if (*prefix == '\0') return true;
+    if (StartsWith(name, prefix)) return true;
   }
   return false;
 }
 
-void NoteUnknown(const char* name) {
-  const uint32_t known = g_coverage.unknown_count.load(std::memory_order_acquire);
-  for (uint32_t i = 0; i < known && i < Coverage::kMaxUnknown; ++i) {
-    if (SameName(g_coverage.unknown[i], name)) return;
+// Where a suffix like _v2 or _ptsz begins, or null.
+const char* LastSuffix(const char* begin, const char* end) {
+  const char* at = end;
+  while (at != begin && *at != '_') --at;
+  if (at == begin) return nullptr;
+  const char* text = at + 1;
+  if (end - text == 4 && text[0] == 'p' && text[1] == 't' && text[2] == 'd' && text[3] == 's') return at;
+  if (end - text == 4 && text[0] == 'p' && text[1] == 't' && text[2] == 's' && text[3] == 'z') return at;
+  if (end - text < 2 || *text != 'v') return nullptr;
+  for (++text; text != end; ++text) {
+    if (*text < '0' || *text > '9') return nullptr;
   }
-  const uint32_t slot = g_coverage.unknown_count.fetch_add(1, std::memory_order_acq_rel);
-  if (slot >= Coverage::kMaxUnknown) return;
-  char* out = g_coverage.unknown[slot];
-  for (uint32_t i = 0; i + 1 < sizeof(g_coverage.unknown[0]) && name[i] != '\0'; ++i) out[i] = name[i];
+  return at;
 }
 
-// The symbol that `real` is the exported function of, among the versions of a name; or null.
-const BaseVersion* FindByPointer(const Base& base, const void* real) {
-  const link_map* object = ObjectOf(real);
+// The row among a name's versions that `real` is the exported function of; or null. What the version
+// says is tried first: a driver may export one function under several names.
+const BaseVersion* FindByPointer(const Base& base, const BaseVersion* first, const link_map* object,
+                                 const void* real) {
   if (object == nullptr) return nullptr;
+  if (first != nullptr && FindInObject(object, first->symbol) == real) return first;
   for (uint32_t i = 0; i < base.version_count; ++i) {
     if (FindInObject(object, base.versions[i].symbol) == real) return &base.versions[i];
   }
@@ -76,9 +75,68 @@ const BaseVersion* FindByVersion(const Base& base, int version, uint64_t flags) 
   return best;
 }
 
-}  // namespace
+// Where pointers are not those of the exports. A function that came after the table may have the name
+// and version of an older one but other parameters: then nothing is wrapped.
+template <typename AskAgain>
+const BaseVersion* FindByName(const Base& base, const Resolution& resolution, const link_map* object,
+                              AskAgain ask_again) {
+  const char* name = object == nullptr ? nullptr : ExportAt(object, resolution.real);
+  // Here pointers are those of the exports after all, and it is none that the table knows.
+  if (name != nullptr && StartsWith(name, "cu")) {
+    NoteCoverage(trace::CoverageWhat::kUnwrappedPointer, name);
+    return nullptr;
+  }
+  int version = resolution.version;
+  if (version > kNewestVersion) {
+    version = kNewestVersion;
+    if (ask_again(version) != resolution.real) {
+      NoteCoverage(trace::CoverageWhat::kUnwrappedPointer, base.name);
+      return nullptr;
+    }
+  }
+  return FindByVersion(base, version, resolution.flags);
+}
 
-Coverage g_coverage;
+bool HasWrapper(const Base& base) {
+  for (uint32_t i = 0; i < base.version_count; ++i) {
+    if (base.versions[i].wrapper != 0) return true;
+  }
+  return false;
+}
+
+template <typename AskAgain>
+void* Route(const Resolution& resolution, AskAgain ask_again) {
+  if (resolution.real == nullptr || resolution.name[0] == '\0') return resolution.real;
+  const Base* base = FindBase(resolution.name);
+  if (base == nullptr) {
+    if (LooksLikeMemory(resolution.name)) {
+      NoteCoverage(trace::CoverageWhat::kUnknownEntry, resolution.name);
+    }
+    return resolution.real;
+  }
+  if (!HasWrapper(*base)) return resolution.real;
+  const link_map* object = ObjectOf(resolution.real);
+  const BaseVersion* meant =
+      FindByPointer(*base, FindByVersion(*base, resolution.version, resolution.flags), object,
+                    resolution.real);
+  if (meant == nullptr) meant = FindByName(*base, resolution, object, ask_again);
+  if (meant == nullptr) return resolution.real;
+  if (meant->missed) NoteCoverage(trace::CoverageWhat::kUnwrappedPointer, meant->symbol);
+  return meant->wrapper == 0 ? resolution.real : Wrap(meant->wrapper, resolution.real);
+}
+
+// As the loader would have bound the symbol without us; a driver in a scope of its own after that. The
+// real dlsym is asked only if somebody stands between, since a failure would show in dlerror().
+const void* FindNextProvider(const char* symbol) {
+  void* first = FindAfter(OwnObject(), symbol);
+  const link_map* driver = DriverObject();
+  void* of_driver = driver == nullptr ? nullptr : FindInObject(driver, symbol);
+  if (first == of_driver) return of_driver;
+  void* next = FindNextGlobal(symbol);
+  return next != nullptr ? next : of_driver;
+}
+
+}  // namespace
 
 const Base* FindBase(const char* name) {
   uint32_t low = 0;
@@ -94,6 +152,27 @@ const Base* FindBase(const char* name) {
     }
   }
   return nullptr;
+}
+
+const BaseVersion* FindSymbol(const char* symbol) {
+  constexpr uint32_t kMaxName = 128;
+  char name[kMaxName];
+  uint32_t size = 0;
+  for (; symbol[size] != '\0'; ++size) {
+    if (size + 1 == kMaxName) return nullptr;
+    name[size] = symbol[size];
+  }
+  name[size] = '\0';
+  while (true) {
+    const Base* base = FindBase(name);
+    for (uint32_t i = 0; base != nullptr && i < base->version_count; ++i) {
+      if (SameName(base->versions[i].symbol, symbol)) return &base->versions[i];
+    }
+    const char* suffix = LastSuffix(name, name + size);
+    if (suffix == nullptr) return nullptr;
+    size = static_cast<uint32_t>(suffix - name);
+    name[size] = '\0';
+  }
 }
 
 uint16_t FindWrapper(const char* symbol) {
@@ -126,37 +205,40 @@ void* Wrap(uint16_t id, void* real) {
       return const_cast<void*>(wrapper.bound[slot]);
     }
   }
-  g_coverage.unwrapped.fetch_add(1, std::memory_order_relaxed);
+  NoteCoverage(trace::CoverageWhat::kUnwrappedPointer, wrapper.symbol);
   return real;
 }
 
 const void* ExportedNext(uint16_t id) {
   const void* next = g_exported[id].load(std::memory_order_relaxed);
   if (next != nullptr) return next;
-  const char* symbol = kWrappers[id].symbol;
-  // First as the loader would have bound it without us; a driver in a scope of its own after that.
-  void* found = FindNextGlobal(symbol);
-  if (found == nullptr) {
-    const link_map* object = DriverObject();
-    if (object != nullptr) found = FindInObject(object, symbol);
-  }
+  next = FindNextProvider(kWrappers[id].symbol);
   // Not remembered: the driver may be loaded later.
-  if (found == nullptr) return reinterpret_cast<const void*>(&NoDriver);
-  g_exported[id].store(found, std::memory_order_relaxed);
-  return found;
+  if (next == nullptr) return reinterpret_cast<const void*>(&NoDriver);
+  g_exported[id].store(next, std::memory_order_relaxed);
+  return next;
 }
 
-void* WrapResolved(const char* base, int version, uint64_t flags, void* real) {
-  if (real == nullptr || base[0] == '\0') return real;
-  const Base* known = FindBase(base);
-  if (known == nullptr) {
-    if (LooksLikeMemory(base)) NoteUnknown(base);
-    return real;
-  }
-  const BaseVersion* meant = FindByPointer(*known, real);
-  if (meant == nullptr) meant = FindByVersion(*known, version, flags);
-  if (meant == nullptr || meant->wrapper == 0) return real;
-  return Wrap(meant->wrapper, real);
+void* WrapResolved(const Resolution& resolution, GetProcAddressV1 resolver) {
+  return Route(resolution, [&](int version) {
+    void* answer = nullptr;
+    resolver(resolution.name, &answer, version, resolution.flags);
+    return answer;
+  });
+}
+
+void* WrapResolved(const Resolution& resolution, GetProcAddressV2 resolver) {
+  return Route(resolution, [&](int version) {
+    void* answer = nullptr;
+    resolver(resolution.name, &answer, version, resolution.flags, nullptr);
+    return answer;
+  });
+}
+
+bool IsMissedEntry(const char* symbol, trace::CoverageWhat* what) {
+  const BaseVersion* known = FindSymbol(symbol);
+  *what = known == nullptr ? trace::CoverageWhat::kUnknownEntry : trace::CoverageWhat::kUnwrappedPointer;
+  return known == nullptr ? LooksLikeMemory(symbol) : known->missed;
 }
 
 }  // namespace gputrace::interpose

@@ -7,8 +7,12 @@
 #ifndef GPUTRACE_INTERPOSE_RESOLVE_WRAPPERS_H_
 #define GPUTRACE_INTERPOSE_RESOLVE_WRAPPERS_H_
 
+#include <cuda.h>
+
 #include <atomic>
 #include <cstdint>
+
+#include "trace/format.h"
 
 namespace gputrace::interpose {
 
@@ -31,25 +35,35 @@ extern std::atomic<const void*> g_exported[];
 uint16_t FindWrapper(const char* symbol);
 
 // What to hand out in place of `real`: a thunk that forwards to it, or `real` itself if it is one of
-// ours already, or if all bound thunks of the entry are taken (counted). Lock-free.
+// ours already, or if all bound thunks of the entry are taken (noted). Lock-free.
 void* Wrap(uint16_t id, void* real);
 
 // Where the exported thunk forwards to: the next provider of the symbol after this library. Never
 // null: without a driver it is a function that answers CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND.
 const void* ExportedNext(uint16_t id);
 
-// The answer to cuGetProcAddress for `base`: routed by the pointer that the driver returned, which may
-// be an exported function or not.
-void* WrapResolved(const char* base, int version, uint64_t flags, void* real);
-
-// What the resolvers could not wrap, for the trace's coverage notes.
-struct Coverage {
-  std::atomic<uint32_t> unwrapped;  // pointers handed out unwrapped for lack of a thunk
-  std::atomic<uint32_t> unknown_count;
-  static constexpr uint32_t kMaxUnknown = 32;
-  char unknown[kMaxUnknown][64];  // names like cuMem… that the table does not know
+// What cuGetProcAddress was asked and has answered.
+struct Resolution {
+  const char* name;
+  int version;
+  uint64_t flags;
+  void* real;
 };
-extern Coverage g_coverage;
+
+// The two resolvers; a later driver has both, an older one the first alone.
+using GetProcAddressV1 = CUresult (*)(const char*, void**, int, cuuint64_t);
+using GetProcAddressV2 = CUresult (*)(const char*, void**, int, cuuint64_t,
+                                      CUdriverProcAddressQueryResult*);
+
+// What to answer in place of resolution.real. Routed by that pointer: it says which function of the
+// driver it is, whatever was asked. Only where the driver answers with other pointers than those it
+// exports, name and version decide; `resolver` is asked again if the version is newer than the table.
+void* WrapResolved(const Resolution& resolution, GetProcAddressV1 resolver);
+void* WrapResolved(const Resolution& resolution, GetProcAddressV2 resolver);
+
+// Whether calls of an entry that has no wrapper will be missed: one whose name is that of memory and
+// that the table does not know, or an old version that it knows and does not trace.
+bool IsMissedEntry(const char* symbol, trace::CoverageWhat* what);
 
 }  // namespace gputrace::interpose
 
