@@ -54,6 +54,7 @@ void Environment::Prepend(const std::string& name, const std::string& value, cha
 
 std::vector<std::string> Environment::ToStrings() const {
   std::vector<std::string> strings;
+  strings.reserve(variables_.size());
   for (const auto& [name, value] : variables_) strings.push_back(absl::StrCat(name, "=", value));
   return strings;
 }

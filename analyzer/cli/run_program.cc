@@ -28,7 +28,7 @@ std::string FindProgram(const std::string& program, const Environment& environme
   if (program.find('/') != std::string::npos) return program;
   const std::string path = environment.Get("PATH").value_or("/bin:/usr/bin");
   for (const absl::string_view folder : absl::StrSplit(path, ':')) {
-    const std::string file = absl::StrCat(folder.empty() ? "." : folder, "/", program);
+    std::string file = absl::StrCat(folder.empty() ? "." : folder, "/", program);
     if (access(file.c_str(), X_OK) == 0) return file;
   }
   return "";

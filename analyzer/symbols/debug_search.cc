@@ -25,6 +25,7 @@ std::vector<Candidate> Candidates(const ElfFile& module, const std::string& modu
                                   const std::optional<DebugLink>& link, const DebugSearch& search) {
   std::vector<Candidate> candidates;
   std::vector<Candidate> folders;
+  folders.reserve(search.debug_dirs.size() + 1);
   for (const std::string& folder : search.debug_dirs) folders.push_back({"", folder});
   folders.push_back({search.sysroot, kSystemDebugDir});
   if (const std::string& id = module.build_id(); id.size() > 2) {

@@ -20,7 +20,7 @@ struct Free {
 }  // namespace
 
 std::string Demangle(std::string_view symbol) {
-  const std::string name(symbol);
+  std::string name(symbol);
   if (!symbol.starts_with("_Z") || symbol.size() > kMaxLength) return name;
   int status = 0;
   const std::unique_ptr<char, Free> text(

@@ -40,8 +40,8 @@ class SymbolTableTest : public testing::Test {
  protected:
   void Assemble(const std::string& text) {
     const std::string source = folder_ / "code.s";
-    RunShell("printf '" + text + "' > " + source + " && cc -nostdlib -shared -o " + library() + " " +
-        source);
+    RunShell("printf '" + text + "' > " + source + " && cc -nostdlib -shared -o " + library() +
+             " " + source);
     auto file = ElfFile::Open("", library());
     ASSERT_TRUE(file.ok()) << file.status();
     file_ = *std::move(file);
