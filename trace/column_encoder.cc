@@ -23,6 +23,7 @@ void ColumnEncoder::Start(const EntryHints* hints, uint32_t hint_count) {
 
 void ColumnEncoder::Restart() {
   records_ = 0;
+  sure_records_ = 0;
   first_time_ = last_time_ = 0;
   memset(used_, 0, sizeof(used_));
   memset(site_slots_, 0, sizeof(site_slots_));
@@ -30,13 +31,18 @@ void ColumnEncoder::Restart() {
   model_.Reset();
 }
 
-bool ColumnEncoder::HasRoom() const {
+bool ColumnEncoder::HasRoom() {
   if (records_ == kMaxRecordsPerBlock) return false;
   if (model_.site_count == ColumnModel::kMaxSites) return false;
   if (model_.shape_count == ColumnModel::kMaxShapes) return false;
-  for (const uint32_t used : used_) {
-    if (used + kMaxRecordBytes > kColumnBytes) return false;
+  // Looking at all columns for each record would cost more than encoding it.
+  if (sure_records_ == 0) {
+    size_t fullest = 0;
+    for (const uint32_t used : used_) fullest = used > fullest ? used : fullest;
+    sure_records_ = static_cast<uint32_t>((kColumnBytes - fullest) / kMaxRecordBytes);
+    if (sure_records_ == 0) return false;
   }
+  --sure_records_;
   return true;
 }
 

@@ -51,7 +51,7 @@ class ColumnEncoder {
     uint8_t* at = columns_[column] + used_[column];
     used_[column] += static_cast<uint32_t>(PutVarint(at, value) - at);
   }
-  bool HasRoom() const;
+  bool HasRoom();
   uint32_t FindShape(const ColumnModel::Shape& shape, bool* is_new);
   uint32_t FindSite(const PackedRecord& record, bool* is_new);
   void PutSite(const PackedRecord& record);
@@ -65,6 +65,7 @@ class ColumnEncoder {
   uint32_t records_;
   uint64_t first_time_;
   uint64_t last_time_;
+  uint32_t sure_records_;  // so many more fit whatever they are like
   uint32_t used_[kColumnCount];
   uint16_t site_slots_[1u << kSiteBits];    // + 1
   uint16_t shape_slots_[1u << kShapeBits];  // + 1
