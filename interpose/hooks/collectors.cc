@@ -31,6 +31,36 @@ struct FatBinaryWrapper {
 
 constexpr size_t kMaxPtxBytes = 64u << 20;
 
+// Looks no further than the first byte that differs: a program's text may be shorter than a number.
+bool BeginsWith(const void* image, const void* magic, size_t size) {
+  const auto* a = static_cast<const uint8_t*>(image);
+  const auto* b = static_cast<const uint8_t*>(magic);
+  for (size_t i = 0; i < size; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+// Sections, or in what CUDA's tools write the program headers, come last.
+uint64_t ElfBytes(const void* image) {
+  Elf64_Ehdr header;
+  memcpy(&header, image, sizeof(header));
+  if (header.e_ident[EI_CLASS] != ELFCLASS64) return 0;
+  const uint64_t sections = header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize;
+  const uint64_t segments = header.e_phoff + uint64_t{header.e_phnum} * header.e_phentsize;
+  return sections > segments ? sections : segments;
+}
+
+// 0 if it is no text: the driver will refuse it, and where it ends is not known.
+uint64_t TextBytes(const char* text) {
+  for (size_t i = 0; i < kMaxPtxBytes; ++i) {
+    if (text[i] == '\0') return i;
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if (byte < 0x20 && (byte < '\t' || byte > '\r')) return 0;
+  }
+  return 0;
+}
+
 uint64_t FormatBytes(CUarray_format format) {
   switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
@@ -77,32 +107,26 @@ uint64_t DriverArrayBytes(CUarray array) {
 
 uint64_t ImageBytes(const void* image) {
   if (image == nullptr) return 0;
-  uint32_t magic = 0;
-  memcpy(&magic, image, sizeof(magic));
-  if (magic == kWrapperMagic) {
-    return ImageBytes(static_cast<const FatBinaryWrapper*>(image)->data);
+  if (BeginsWith(image, &kWrapperMagic, sizeof(kWrapperMagic))) {
+    image = static_cast<const FatBinaryWrapper*>(image)->data;
+    if (image == nullptr) return 0;
   }
-  if (magic == kFatBinaryMagic) {
+  if (BeginsWith(image, &kFatBinaryMagic, sizeof(kFatBinaryMagic))) {
     FatBinaryHeader header;
     memcpy(&header, image, sizeof(header));
     return header.header_bytes + header.content_bytes;
   }
-  if (memcmp(image, ELFMAG, SELFMAG) == 0) {
-    Elf64_Ehdr header;
-    memcpy(&header, image, sizeof(header));
-    return header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize;
-  }
-  return strnlen(static_cast<const char*>(image), kMaxPtxBytes);
+  if (BeginsWith(image, ELFMAG, SELFMAG)) return ElfBytes(image);
+  return TextBytes(static_cast<const char*>(image));
 }
 
 uint64_t FileBytes(const char* path) {
   if (path == nullptr) return 0;
-  const int fd = sys::Open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
+  // Not opened: that would wait where the path is a pipe's.
   struct stat info {};
-  const long error = sys::Call(SYS_fstat, fd, sys::Pointer(&info));
-  sys::Close(fd);
-  return error < 0 ? 0 : static_cast<uint64_t>(info.st_size);
+  const long error =
+      sys::Call(SYS_newfstatat, AT_FDCWD, sys::Pointer(path), sys::Pointer(&info), 0);
+  return error < 0 || !S_ISREG(info.st_mode) ? 0 : static_cast<uint64_t>(info.st_size);
 }
 
 uint64_t ArrayBytes(CUarray array) {

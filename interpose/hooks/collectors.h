@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that cannot be written as a plain expression over a call's parameters. Each tolerates NULL,
-// returns 0 where nothing can be said, and never changes what the program sees.
+// Operands that cannot be written as a plain expression over a call's parameters. Each tolerates
+// NULL, returns 0 where nothing can be said, and never changes what the program sees.
 #ifndef GPUTRACE_INTERPOSE_HOOKS_COLLECTORS_H_
 #define GPUTRACE_INTERPOSE_HOOKS_COLLECTORS_H_
 
@@ -12,7 +12,8 @@
 namespace gputrace::interpose {
 
 // Bytes of a module image, from its own header: ELF (end of the section header table, ELF-64
-// specification), a fat binary (magic and sizes in the public header fatbinary.h), or PTX (a string).
+// specification), a fat binary (magic and sizes in the public header fatbinary.h), or PTX (a
+// string).
 uint64_t ImageBytes(const void* image);
 // Bytes of a file.
 uint64_t FileBytes(const char* path);
@@ -29,8 +30,8 @@ uint64_t HashBytes(const void* data, size_t size);
 // Attribute values are 32 or 64 bits wide, by attribute (documentation of CUmemPool_attribute).
 uint64_t PoolAttributeValue(CUmemPool_attribute attribute, const void* value);
 
-// The handle that an export wrote, or an import is given, as a number: file descriptors as such, larger
-// handles hashed.
+// The handle that an export wrote, or an import is given, as a number: file descriptors as such,
+// larger handles hashed.
 uint64_t ShareableHandle(CUmemAllocationHandleType type, const void* handle);
 uint64_t ImportedHandle(CUmemAllocationHandleType type, const void* handle);
 

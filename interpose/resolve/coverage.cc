@@ -15,7 +15,8 @@ void NoteCoverage(trace::CoverageWhat what, const char* name) {
   const uint32_t claimed = g_claimed.load(std::memory_order_acquire);
   for (uint32_t i = 0; i < claimed && i < kMaxCoverageNotes; ++i) {
     CoverageNote& note = g_notes[i];
-    if (note.ready.load(std::memory_order_acquire) && note.what == what && SameName(note.name, name)) {
+    if (note.ready.load(std::memory_order_acquire) && note.what == what &&
+        SameName(note.name, name)) {
       note.count.fetch_add(1, std::memory_order_relaxed);
       return;
     }

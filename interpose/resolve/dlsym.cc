@@ -16,8 +16,8 @@ namespace {
 using DlsymFunction = void* (*)(void*, const char*);
 using DlvsymFunction = void* (*)(void*, const char*, const char*);
 
-// The next provider after us in load order, so that another preload's override goes on working; in a
-// process where we were loaded last, libc's.
+// The next provider after us in load order, so that another preload's override goes on working; in
+// a process where we were loaded last, libc's.
 void* FindReal(const char* name) {
   void* found = FindAfter(OwnObject(), name);
   return found != nullptr ? found : FindInLibc(name);
@@ -74,8 +74,8 @@ void ForgetError() {
   if (found != nullptr) reinterpret_cast<char* (*)()>(found)();
 }
 
-// Our exports stand in the global scope whether or not there is a driver: a program that probes for one
-// must not take them for it. After the global scope comes the caller's own.
+// Our exports stand in the global scope whether or not there is a driver: a program that probes for
+// one must not take them for it. After the global scope comes the caller's own.
 FilterAnswer FindDefault(uint16_t id, const char* symbol, const void* caller) {
   if (void* real = FindNextGlobal(symbol)) return {Wrap(id, real), 1};
   const link_map* object = ObjectOf(caller);
@@ -85,18 +85,21 @@ FilterAnswer FindDefault(uint16_t id, const char* symbol, const void* caller) {
   return {Wrap(id, real), 1};
 }
 
-// The objects after the caller's. If we are among them it gets our export, if there is anything behind.
+// The objects after the caller's. If we are among them it gets our export, if there is anything
+// behind.
 FilterAnswer FindNext(uint16_t id, const char* symbol, const void* caller) {
   const link_map* object = ObjectOf(caller);
   void* real = object == nullptr ? nullptr : FindAfter(object, symbol);
   if (real == nullptr) return kNotOurs;
-  if (real == kWrappers[id].exported) return {FindNextGlobal(symbol) != nullptr ? real : nullptr, 1};
+  if (real == kWrappers[id].exported)
+    return {FindNextGlobal(symbol) != nullptr ? real : nullptr, 1};
   return {Wrap(id, real), 1};
 }
 
 // A handle means the same whoever asks, so that the real function can be called.
 FilterAnswer FindByHandle(uint16_t id, void* handle, const char* symbol, const char* version) {
-  void* real = version == nullptr ? RealDlsym()(handle, symbol) : RealDlvsym()(handle, symbol, version);
+  void* real =
+      version == nullptr ? RealDlsym()(handle, symbol) : RealDlvsym()(handle, symbol, version);
   // The handle of the whole program finds our export first.
   if (real == kWrappers[id].exported) real = FindNextGlobal(symbol);
   return {Wrap(id, real), 1};

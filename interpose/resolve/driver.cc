@@ -12,8 +12,8 @@ Driver g_driver;
 std::atomic<bool> g_known;
 const Driver kNoDriver{};
 
-// Several threads may fill in the same values at once: none waits for another, which might be one that
-// a fork has left behind.
+// Several threads may fill in the same values at once: none waits for another, which might be one
+// that a fork has left behind.
 template <typename Value>
 void Set(Value* place, Value value) {
   std::atomic_ref<Value>(*place).store(value, std::memory_order_relaxed);

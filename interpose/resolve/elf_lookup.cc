@@ -21,7 +21,8 @@ const r_debug* FindLoaderData() {
   ElfW(Addr) bias = 0;
   const ElfW(Dyn)* dynamic = nullptr;
   for (size_t i = 0; i < count; ++i) {
-    if (program[i].p_type == PT_PHDR) bias = reinterpret_cast<ElfW(Addr)>(program) - program[i].p_vaddr;
+    if (program[i].p_type == PT_PHDR)
+      bias = reinterpret_cast<ElfW(Addr)>(program) - program[i].p_vaddr;
   }
   for (size_t i = 0; i < count; ++i) {
     if (program[i].p_type == PT_DYNAMIC) {
@@ -69,7 +70,8 @@ IteratePhdr Iterate() {
   return reinterpret_cast<IteratePhdr>(found);
 }
 
-// Runs walk() while the list stays as it is. It must not call into the loader: that takes other locks.
+// Runs walk() while the list stays as it is. It must not call into the loader: that takes other
+// locks.
 template <typename Walk>
 void WithListHeld(Walk walk) {
   const IteratePhdr iterate = Iterate();
@@ -135,11 +137,12 @@ class Scope {
       if (objects_[i]->l_ld != _DYNAMIC) {
         if (void* found = FindInObject(objects_[i], name)) return found;
       }
-      ForEachNeeded(objects_[i],
-                    [](const char* needed, void* scope) {
-                      static_cast<Scope*>(scope)->Add(FindDependency(needed));
-                    },
-                    this);
+      ForEachNeeded(
+          objects_[i],
+          [](const char* needed, void* scope) {
+            static_cast<Scope*>(scope)->Add(FindDependency(needed));
+          },
+          this);
     }
     return nullptr;
   }
@@ -163,9 +166,10 @@ const link_map* OwnObject() {
   static std::atomic<const link_map*> own{nullptr};
   const link_map* object = own.load(std::memory_order_relaxed);
   if (object != nullptr) return object;
-  // _DYNAMIC is the linker's name for this library's own l_ld. Not under the loader's lock, which early
-  // callers may not be able to take: nothing is unloaded from among the preloads.
-  for (object = FirstObject(); object != nullptr && object->l_ld != _DYNAMIC;) object = object->l_next;
+  // _DYNAMIC is the linker's name for this library's own l_ld. Not under the loader's lock, which
+  // early callers may not be able to take: nothing is unloaded from among the preloads.
+  for (object = FirstObject(); object != nullptr && object->l_ld != _DYNAMIC;)
+    object = object->l_next;
   own.store(object, std::memory_order_relaxed);
   return object;
 }
@@ -188,7 +192,8 @@ void* FindAfter(const link_map* object, const char* name) {
   void* found = nullptr;
   WithListHeld([&] {
     const link_map* next = object == nullptr ? FirstObject() : object->l_next;
-    for (; next != nullptr && found == nullptr; next = next->l_next) found = FindInObject(next, name);
+    for (; next != nullptr && found == nullptr; next = next->l_next)
+      found = FindInObject(next, name);
   });
   return found;
 }

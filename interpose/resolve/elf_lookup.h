@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects that are loaded, and symbols in them, without functions that somebody may override: the
-// only one of libc's that is called, dl_iterate_phdr, is looked up in libc itself. It keeps the list
-// still while it is walked: other threads load and unload libraries.
+// The objects that are loaded, and symbols in them, without functions that somebody may override:
+// the only one of libc's that is called, dl_iterate_phdr, is looked up in libc itself. It keeps the
+// list still while it is walked: other threads load and unload libraries.
 #ifndef GPUTRACE_INTERPOSE_RESOLVE_ELF_LOOKUP_H_
 #define GPUTRACE_INTERPOSE_RESOLVE_ELF_LOOKUP_H_
 
@@ -23,10 +23,11 @@ const link_map* DriverObject();
 // The definition of `name` by the first object after `object` in load order that has one; of all
 // objects if `object` is null.
 void* FindAfter(const link_map* object, const char* name);
-// The same by the first among `object`, what it depends on, what these depend on, and so on, but for
-// this library: the scope that a library has to itself when it is loaded with RTLD_LOCAL.
+// The same by the first among `object`, what it depends on, what these depend on, and so on, but
+// for this library: the scope that a library has to itself when it is loaded with RTLD_LOCAL.
 void* FindInScopeOf(const link_map* object, const char* name);
-// A function of libc (or, before glibc 2.34, libpthread or libdl), in the version that programs get.
+// A function of libc (or, before glibc 2.34, libpthread or libdl), in the version that programs
+// get.
 void* FindInLibc(const char* name);
 
 }  // namespace gputrace::interpose

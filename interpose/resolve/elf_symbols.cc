@@ -9,14 +9,15 @@ namespace gputrace::interpose {
 namespace {
 
 struct DynamicInfo {
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
   const char* strings = nullptr;
   const uint32_t* gnu_hash = nullptr;
   const uint32_t* sysv_hash = nullptr;
-  const ElfW(Half)* versions = nullptr;
+  const ElfW(Half) * versions = nullptr;
 };
 
-// The loader has relocated these pointers in most objects; in some (the vDSO) they are offsets still.
+// The loader has relocated these pointers in most objects; in some (the vDSO) they are offsets
+// still.
 template <typename T>
 const T* Relocated(const link_map* object, ElfW(Addr) value) {
   if (value < object->l_addr) value += object->l_addr;
@@ -25,7 +26,8 @@ const T* Relocated(const link_map* object, ElfW(Addr) value) {
 
 DynamicInfo ReadDynamic(const link_map* object) {
   DynamicInfo info;
-  for (const ElfW(Dyn)* entry = object->l_ld; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+  for (const ElfW(Dyn)* entry = object->l_ld; entry != nullptr && entry->d_tag != DT_NULL;
+       ++entry) {
     switch (entry->d_tag) {
       case DT_SYMTAB:
         info.symbols = Relocated<ElfW(Sym)>(object, entry->d_un.d_ptr);
@@ -55,7 +57,7 @@ struct GnuHash {
       : bucket_count(section[0]),
         first_symbol(section[1]),
         buckets(reinterpret_cast<const uint32_t*>(
-            reinterpret_cast<const ElfW(Addr)*>(section + 4) + section[2])),
+            reinterpret_cast<const ElfW(Addr) *>(section + 4) + section[2])),
         chain(buckets + bucket_count) {}
   uint32_t bucket_count;
   uint32_t first_symbol;
@@ -63,7 +65,7 @@ struct GnuHash {
   const uint32_t* chain;  // of first_symbol and those that follow
 };
 
-bool IsDefinition(const ElfW(Sym)& symbol) {
+bool IsDefinition(const ElfW(Sym) & symbol) {
   return symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
          ELF64_ST_TYPE(symbol.st_info) != STT_TLS;
 }
@@ -71,7 +73,7 @@ bool IsDefinition(const ElfW(Sym)& symbol) {
 // Remembers the best definition seen: a symbol may be there in several versions, of which the one
 // that is not hidden is the default.
 struct Candidate {
-  const ElfW(Sym)* symbol = nullptr;
+  const ElfW(Sym) * symbol = nullptr;
   bool is_default = false;
 };
 
@@ -90,7 +92,8 @@ void SearchGnuHash(const DynamicInfo& info, const char* name, Candidate* best) {
   if (table.bucket_count == 0) return;
   uint32_t hash = 5381;
   for (const char* c = name; *c != '\0'; ++c) hash = hash * 33 + static_cast<uint8_t>(*c);
-  for (uint32_t i = table.buckets[hash % table.bucket_count]; i >= table.first_symbol && i != 0; ++i) {
+  for (uint32_t i = table.buckets[hash % table.bucket_count]; i >= table.first_symbol && i != 0;
+       ++i) {
     const uint32_t entry = table.chain[i - table.first_symbol];
     if ((entry | 1) == (hash | 1)) Consider(info, i, name, best);
     if ((entry & 1) != 0) break;
@@ -110,7 +113,7 @@ uint32_t SymbolCount(const DynamicInfo& info) {
   return last + 1;
 }
 
-void* AddressOf(const link_map* object, const ElfW(Sym)& symbol) {
+void* AddressOf(const link_map* object, const ElfW(Sym) & symbol) {
   const ElfW(Addr) address = object->l_addr + symbol.st_value;
   if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC) {
     return reinterpret_cast<void* (*)()>(address)();
@@ -172,7 +175,8 @@ const char* ExportAt(const link_map* object, const void* address) {
 
 const char* SonameOf(const link_map* object) {
   const char* strings = ReadDynamic(object).strings;
-  for (const ElfW(Dyn)* entry = object->l_ld; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+  for (const ElfW(Dyn)* entry = object->l_ld; entry != nullptr && entry->d_tag != DT_NULL;
+       ++entry) {
     if (entry->d_tag == DT_SONAME && strings != nullptr) return strings + entry->d_un.d_val;
   }
   return nullptr;
@@ -181,8 +185,10 @@ const char* SonameOf(const link_map* object) {
 void ForEachNeeded(const link_map* object, void (*visit)(const char* name, void* argument),
                    void* argument) {
   const char* strings = ReadDynamic(object).strings;
-  for (const ElfW(Dyn)* entry = object->l_ld; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag == DT_NEEDED && strings != nullptr) visit(strings + entry->d_un.d_val, argument);
+  for (const ElfW(Dyn)* entry = object->l_ld; entry != nullptr && entry->d_tag != DT_NULL;
+       ++entry) {
+    if (entry->d_tag == DT_NEEDED && strings != nullptr)
+      visit(strings + entry->d_un.d_val, argument);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks symbols up in one loaded object's own tables, without calling anything: no function of libc, so
-// that it works in constructors that run before ours, under sanitizers whose own start-up is not done,
-// and beside other libraries that override dlsym.
+// Looks symbols up in one loaded object's own tables, without calling anything: no function of
+// libc, so that it works in constructors that run before ours, under sanitizers whose own start-up
+// is not done, and beside other libraries that override dlsym.
 #ifndef GPUTRACE_INTERPOSE_RESOLVE_ELF_SYMBOLS_H_
 #define GPUTRACE_INTERPOSE_RESOLVE_ELF_SYMBOLS_H_
 
@@ -9,8 +9,8 @@
 
 namespace gputrace::interpose {
 
-// A function or data object that `object` itself defines; the default version if there are several. Of
-// an indirect function, what its resolver chooses. Null if there is none.
+// A function or data object that `object` itself defines; the default version if there are several.
+// Of an indirect function, what its resolver chooses. Null if there is none.
 void* FindInObject(const link_map* object, const char* name);
 
 // The name under which `object` exports `address`; any of them if there are several, null if none.

@@ -37,8 +37,10 @@ const char* LastSuffix(const char* begin, const char* end) {
   while (at != begin && *at != '_') --at;
   if (at == begin) return nullptr;
   const char* text = at + 1;
-  if (end - text == 4 && text[0] == 'p' && text[1] == 't' && text[2] == 'd' && text[3] == 's') return at;
-  if (end - text == 4 && text[0] == 'p' && text[1] == 't' && text[2] == 's' && text[3] == 'z') return at;
+  if (end - text == 4 && text[0] == 'p' && text[1] == 't' && text[2] == 'd' && text[3] == 's')
+    return at;
+  if (end - text == 4 && text[0] == 'p' && text[1] == 't' && text[2] == 's' && text[3] == 'z')
+    return at;
   if (end - text < 2 || *text != 'v') return nullptr;
   for (++text; text != end; ++text) {
     if (*text < '0' || *text > '9') return nullptr;
@@ -46,8 +48,8 @@ const char* LastSuffix(const char* begin, const char* end) {
   return at;
 }
 
-// The row among a name's versions that `real` is the exported function of; or null. What the version
-// says is tried first: a driver may export one function under several names.
+// The row among a name's versions that `real` is the exported function of; or null. What the
+// version says is tried first: a driver may export one function under several names.
 const BaseVersion* FindByPointer(const Base& base, const BaseVersion* first, const link_map* object,
                                  const void* real) {
   if (object == nullptr) return nullptr;
@@ -75,11 +77,11 @@ const BaseVersion* FindByVersion(const Base& base, int version, uint64_t flags) 
   return best;
 }
 
-// Where pointers are not those of the exports. A function that came after the table may have the name
-// and version of an older one but other parameters: then nothing is wrapped.
+// Where pointers are not those of the exports. A function that came after the table may have the
+// name and version of an older one but other parameters: then nothing is wrapped.
 template <typename AskAgain>
-const BaseVersion* FindByName(const Base& base, const Resolution& resolution, const link_map* object,
-                              AskAgain ask_again) {
+const BaseVersion* FindByName(const Base& base, const Resolution& resolution,
+                              const link_map* object, AskAgain ask_again) {
   const char* name = object == nullptr ? nullptr : ExportAt(object, resolution.real);
   // Here pointers are those of the exports after all, and it is none that the table knows.
   if (name != nullptr && StartsWith(name, "cu")) {
@@ -116,17 +118,16 @@ void* Route(const Resolution& resolution, AskAgain ask_again) {
   }
   if (!HasWrapper(*base)) return resolution.real;
   const link_map* object = ObjectOf(resolution.real);
-  const BaseVersion* meant =
-      FindByPointer(*base, FindByVersion(*base, resolution.version, resolution.flags), object,
-                    resolution.real);
+  const BaseVersion* meant = FindByPointer(
+      *base, FindByVersion(*base, resolution.version, resolution.flags), object, resolution.real);
   if (meant == nullptr) meant = FindByName(*base, resolution, object, ask_again);
   if (meant == nullptr) return resolution.real;
   if (meant->missed) NoteCoverage(trace::CoverageWhat::kUnwrappedPointer, meant->symbol);
   return meant->wrapper == 0 ? resolution.real : Wrap(meant->wrapper, resolution.real);
 }
 
-// As the loader would have bound the symbol without us; a driver in a scope of its own after that. The
-// real dlsym is asked only if somebody stands between, since a failure would show in dlerror().
+// As the loader would have bound the symbol without us; a driver in a scope of its own after that.
+// The real dlsym is asked only if somebody stands between, since a failure would show in dlerror().
 const void* FindNextProvider(const char* symbol) {
   void* first = FindAfter(OwnObject(), symbol);
   const link_map* driver = DriverObject();
@@ -237,7 +238,8 @@ void* WrapResolved(const Resolution& resolution, GetProcAddressV2 resolver) {
 
 bool IsMissedEntry(const char* symbol, trace::CoverageWhat* what) {
   const BaseVersion* known = FindSymbol(symbol);
-  *what = known == nullptr ? trace::CoverageWhat::kUnknownEntry : trace::CoverageWhat::kUnwrappedPointer;
+  *what = known == nullptr ? trace::CoverageWhat::kUnknownEntry
+                           : trace::CoverageWhat::kUnwrappedPointer;
   return known == nullptr ? LooksLikeMemory(symbol) : known->missed;
 }
 

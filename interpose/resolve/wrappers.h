@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wrappers of the driver's entries, and how a caller is given one.
 //
-// Each entry has an exported thunk, for programs that are linked to the driver, and some bound ones. A
-// bound thunk stands for one pointer that a resolver has returned and forwards to just that: so the
-// chain of other interposers, which may differ from caller to caller, stays as it was.
+// Each entry has an exported thunk, for programs that are linked to the driver, and some bound
+// ones. A bound thunk stands for one pointer that a resolver has returned and forwards to just
+// that: so the chain of other interposers, which may differ from caller to caller, stays as it was.
 #ifndef GPUTRACE_INTERPOSE_RESOLVE_WRAPPERS_H_
 #define GPUTRACE_INTERPOSE_RESOLVE_WRAPPERS_H_
 
@@ -34,8 +34,8 @@ extern std::atomic<const void*> g_exported[];
 // The id of the entry with exactly this symbol, or 0.
 uint16_t FindWrapper(const char* symbol);
 
-// What to hand out in place of `real`: a thunk that forwards to it, or `real` itself if it is one of
-// ours already, or if all bound thunks of the entry are taken (noted). Lock-free.
+// What to hand out in place of `real`: a thunk that forwards to it, or `real` itself if it is one
+// of ours already, or if all bound thunks of the entry are taken (noted). Lock-free.
 void* Wrap(uint16_t id, void* real);
 
 // Where the exported thunk forwards to: the next provider of the symbol after this library. Never
@@ -57,12 +57,13 @@ using GetProcAddressV2 = CUresult (*)(const char*, void**, int, cuuint64_t,
 
 // What to answer in place of resolution.real. Routed by that pointer: it says which function of the
 // driver it is, whatever was asked. Only where the driver answers with other pointers than those it
-// exports, name and version decide; `resolver` is asked again if the version is newer than the table.
+// exports, name and version decide; `resolver` is asked again if the version is newer than the
+// table.
 void* WrapResolved(const Resolution& resolution, GetProcAddressV1 resolver);
 void* WrapResolved(const Resolution& resolution, GetProcAddressV2 resolver);
 
-// Whether calls of an entry that has no wrapper will be missed: one whose name is that of memory and
-// that the table does not know, or an old version that it knows and does not trace.
+// Whether calls of an entry that has no wrapper will be missed: one whose name is that of memory
+// and that the table does not know, or an old version that it knows and does not trace.
 bool IsMissedEntry(const char* symbol, trace::CoverageWhat* what);
 
 }  // namespace gputrace::interpose

@@ -43,7 +43,8 @@ bool CaptureNative(CapturedStack* stack, uint32_t max_depth) {
   uint32_t depth = count - first;
   stack->truncated = depth > max_depth || count == wanted;
   if (depth > max_depth) depth = max_depth;
-  for (uint32_t i = 0; i < depth; ++i) stack->pcs[i] = reinterpret_cast<uint64_t>(frames[first + i]);
+  for (uint32_t i = 0; i < depth; ++i)
+    stack->pcs[i] = reinterpret_cast<uint64_t>(frames[first + i]);
   stack->depth = depth;
   stack->hash = HashOf(stack->pcs, depth);
   return depth > 0;
