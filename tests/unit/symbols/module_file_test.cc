@@ -116,14 +116,14 @@ TEST_F(ModuleFileTest, DebugInformationOfAnotherBuildIsNotUsed) {
   Build();
   const std::string debug_file = folder_ / ("debug" + BuildIdPath());
   SplitTo(debug_file, "");
-  Compile(debug_file, "-O2 -g -UBUILD -DBUILD=2");
+  Compile(debug_file, "-O2 -g -DBUILD=2");
   EXPECT_EQ(ReportOf(place_, {"", {folder_ / "debug"}, true}).state, ModuleState::kSymbolTable);
 }
 
 TEST_F(ModuleFileTest, AnotherBuildAtTheSamePathIsNotUsed) {
   Build();
   const std::string traced = place_.build_id;
-  Compile(library(), "-O2 -g -UBUILD -DBUILD=2");
+  Compile(library(), "-O2 -g -DBUILD=2");
   ExpectNothingButOffset(ModuleState::kMismatch,
                          library() + " is another file than was traced: its build-id is ");
   EXPECT_THAT(ReportOf(place_).reason, HasSubstr(", not " + traced));

@@ -72,8 +72,8 @@ void RunShell(const std::string& command) { ASSERT_EQ(system(command.c_str()), 0
 void Compile(const std::string& output, const std::string& flags, const std::string& compiler) {
   // Each in a folder of its own, where the object and what goes with it may stay.
   const std::string folder = std::filesystem::path(output).parent_path();
-  RunShell("cd " + folder + " && " + compiler + " -std=c++20 -shared -fPIC -DBUILD=1 " + flags +
-           " " + kSource + " -o " + output);
+  RunShell("cd " + folder + " && " + compiler + " -std=c++20 -shared -fPIC " + flags + " " +
+           kSource + " -o " + output);
 }
 
 int LineOf(const std::string& mark) {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled by the symbolizer's tests in many ways; they know its lines by the marks at their ends.
+#ifndef BUILD
+#define BUILD 1  // another number makes another build-id
+#endif
+
 using Address = unsigned long;
 
 extern "C" {
