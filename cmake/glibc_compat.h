@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Included in front of everything that is linked into libgputrace.so, so that a library built on a new
- * glibc also loads on one of 2018 (2.28).
+ * Included in front of everything that is linked into libgputrace.so, so that a library built on a
+ * new glibc also loads on one of 2018 (2.28).
  *
- * glibc 2.34 moved libpthread and libdl into libc and gave their functions a new symbol version. The old
- * version is still there under the same names. They are weak since, before 2.34, a process without
- * libpthread does not have them. */
+ * glibc 2.34 moved libpthread and libdl into libc and gave their functions a new symbol version.
+ * The old version is still there under the same names. They are weak since, before 2.34, a process
+ * without libpthread does not have them. */
 #ifndef GPUTRACE_CMAKE_GLIBC_COMPAT_H_
 #define GPUTRACE_CMAKE_GLIBC_COMPAT_H_
 

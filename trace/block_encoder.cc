@@ -19,8 +19,7 @@ constexpr int kCompressionLevel = 1;
 }  // namespace
 
 size_t BlockEncoder::WorkspaceBytes(size_t max_payload) {
-  const ZSTD_compressionParameters parameters =
-      ZSTD_getCParams(kCompressionLevel, max_payload, 0);
+  const ZSTD_compressionParameters parameters = ZSTD_getCParams(kCompressionLevel, max_payload, 0);
   return ZSTD_estimateCCtxSize_usingCParams(parameters) + (64u << 10);
 }
 
@@ -77,8 +76,8 @@ void BlockEncoder::Accept() {
 
 void BlockEncoder::ContinueAfter(const BlockHeader& last) {
   sequence_ = last.sequence + 1;
-  dictionary_blocks_ = last.dictionary_blocks +
-                       (last.kind == static_cast<uint8_t>(BlockKind::kDictionary) ? 1 : 0);
+  dictionary_blocks_ =
+      last.dictionary_blocks + (last.kind == static_cast<uint8_t>(BlockKind::kDictionary) ? 1 : 0);
 }
 
 size_t EncodeFileHeader(FileHeader header, const char* live_path, size_t live_path_bytes,

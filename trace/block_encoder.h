@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames payloads as blocks: compression, header, checksums. Allocation-free: for the traced process.
+// Frames payloads as blocks: compression, header, checksums. Allocation-free: for the traced
+// process.
 #ifndef GPUTRACE_TRACE_BLOCK_ENCODER_H_
 #define GPUTRACE_TRACE_BLOCK_ENCODER_H_
 

@@ -138,7 +138,8 @@ void CountGaps(ScanResult* result) {
 absl::StatusOr<FileStart> ReadFileStart(const InputFile& file, const std::string& path) {
   if (file.size() == 0) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: empty file (the traced process could not write, or died before its first call)", path));
+        "%s: empty file (the traced process could not write, or died before its first call)",
+        path));
   }
   FileStart start;
   FileHeader& header = start.header;
@@ -161,8 +162,8 @@ absl::StatusOr<FileStart> ReadFileStart(const InputFile& file, const std::string
         absl::StrFormat("%s: cut off inside its header after %d bytes: nothing can be read from it",
                         path, file.size()));
   }
-  const uint32_t expected = Crc32(start.live_path.data(), start.live_path.size(),
-                                  Crc32(&header, sizeof(header)));
+  const uint32_t expected =
+      Crc32(start.live_path.data(), start.live_path.size(), Crc32(&header, sizeof(header)));
   if (crc != expected || header.header_bytes < sizeof(header) || header.time_shift > 32) {
     return absl::InvalidArgumentError(absl::StrFormat("%s: its header is damaged", path));
   }
@@ -194,7 +195,8 @@ absl::Status ReadPayload(const InputFile& file, const BlockInfo& block,
     return absl::DataLossError(absl::StrFormat("block has unknown codec %d", header.codec));
   }
   payload->resize(header.raw_bytes);
-  const size_t n = ZSTD_decompress(payload->data(), payload->size(), scratch->data(), scratch->size());
+  const size_t n =
+      ZSTD_decompress(payload->data(), payload->size(), scratch->data(), scratch->size());
   if (ZSTD_isError(n) != 0 || n != header.raw_bytes) {
     return absl::DataLossError("block does not decompress");
   }

@@ -27,9 +27,9 @@ struct ScanResult {
   std::vector<BlockInfo> blocks;  // good headers; payloads are not read
   bool indexed = false;           // found through the index
   uint64_t damaged_bytes = 0;
-  uint64_t lost_blocks = 0;       // gaps in the sequence
+  uint64_t lost_blocks = 0;        // gaps in the sequence
   uint64_t lost_dictionaries = 0;  // of which dictionary blocks
-  uint64_t good_bytes = 0;        // where the last good block ends
+  uint64_t good_bytes = 0;         // where the last good block ends
 };
 ScanResult ScanBlocks(const InputFile& file, const FileStart& start);
 

@@ -10,8 +10,9 @@ ClockMap::ClockMap(const FileHeader& header) {
   anchors_.push_back({0, 0});
   const double ticks_per_unit = std::ldexp(1.0, header.time_shift);
   const bool monotonic = header.clock == static_cast<uint8_t>(ClockSource::kMonotonic);
-  const double ticks_per_second =
-      monotonic || header.ticks_per_second == 0 ? 1e9 : static_cast<double>(header.ticks_per_second);
+  const double ticks_per_second = monotonic || header.ticks_per_second == 0
+                                      ? 1e9
+                                      : static_cast<double>(header.ticks_per_second);
   first_estimate_ = ticks_per_unit * 1e9 / ticks_per_second;
 }
 

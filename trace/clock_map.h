@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the time units of a trace (a right-shifted tick counter) to nanoseconds since its start, by
-// the pairs of readings that its blocks carry.
+// Converts the time units of a trace (a right-shifted tick counter) to nanoseconds since its start,
+// by the pairs of readings that its blocks carry.
 #ifndef GPUTRACE_TRACE_CLOCK_MAP_H_
 #define GPUTRACE_TRACE_CLOCK_MAP_H_
 
@@ -31,7 +31,7 @@ class ClockMap {
   double NsPerUnit() const;
 
   std::vector<Anchor> anchors_;
-  double first_estimate_;  // ns per unit
+  double first_estimate_;    // ns per unit
   mutable size_t hint_ = 0;  // segment of the last look-up: times come mostly in order
 };
 

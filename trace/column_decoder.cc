@@ -150,11 +150,15 @@ bool ColumnDecoder::DefineShape(uint32_t* shape) {
     if (!Get(kColumnDefinitions, &field)) return false;
   }
   if (fields[6] > kMaxOperands) return false;
-  ColumnModel::Shape added{static_cast<RecordKind>(fields[0]), static_cast<uint8_t>(fields[1]),
+  ColumnModel::Shape added{static_cast<RecordKind>(fields[0]),
+                           static_cast<uint8_t>(fields[1]),
                            static_cast<uint16_t>(fields[2]),
                            static_cast<int32_t>(UnZigZag(fields[3])),
-                           static_cast<uint32_t>(fields[4]), static_cast<uint32_t>(fields[5]),
-                           static_cast<uint32_t>(fields[6]), 0, {}};
+                           static_cast<uint32_t>(fields[4]),
+                           static_cast<uint32_t>(fields[5]),
+                           static_cast<uint32_t>(fields[6]),
+                           0,
+                           {}};
   for (uint32_t i = 0; i < added.count; ++i) {
     uint64_t hint = 0;
     if (!Get(kColumnDefinitions, &hint) || hint > kMaxHint) return false;

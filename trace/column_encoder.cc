@@ -77,8 +77,15 @@ uint32_t ColumnEncoder::FindShape(const ColumnModel::Shape& shape, bool* is_new)
 }
 
 uint32_t ColumnEncoder::FindSite(const PackedRecord& record, bool* is_new) {
-  const ColumnModel::Shape shape{record.kind,   record.flags,   record.entry, record.result,
-                                 record.thread, record.context, record.count, 0, {}};
+  const ColumnModel::Shape shape{record.kind,
+                                 record.flags,
+                                 record.entry,
+                                 record.result,
+                                 record.thread,
+                                 record.context,
+                                 record.count,
+                                 0,
+                                 {}};
   bool new_shape = false;
   const uint32_t shape_number = FindShape(shape, &new_shape);
   const uint64_t hash =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns timeline records into the payload of an event block. Allocation-free: for the traced process.
+// Turns timeline records into the payload of an event block. Allocation-free: for the traced
+// process.
 #ifndef GPUTRACE_TRACE_COLUMN_ENCODER_H_
 #define GPUTRACE_TRACE_COLUMN_ENCODER_H_
 
@@ -18,7 +19,8 @@ struct RingRange {
   uint64_t to;
 };
 
-// About 6 MiB, to be placed in zeroed memory of the owner's (it has no constructor); not thread-safe.
+// About 6 MiB, to be placed in zeroed memory of the owner's (it has no constructor); not
+// thread-safe.
 class ColumnEncoder {
  public:
   static constexpr uint32_t kMaxRanges = 1024;
@@ -35,8 +37,8 @@ class ColumnEncoder {
   uint64_t first_time() const { return first_time_; }
   uint64_t last_time() const { return last_time_; }
 
-  // False if the block is full: finish it, start the next and add again. Times must not go back; one
-  // that does is taken as the time before.
+  // False if the block is full: finish it, start the next and add again. Times must not go back;
+  // one that does is taken as the time before.
   bool Add(const PackedRecord& record);
 
   // Writes the payload to `out` (kMaxPayloadBytes of room) and returns its size.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What encoder and decoder of event blocks both know: the predictions that make a repetitive timeline
-// cost a few bits an event. Both sides run the same model over the same records, so that only what
-// the model got wrong has to be written. It starts anew in each block: a block can be decoded alone.
+// What encoder and decoder of event blocks both know: the predictions that make a repetitive
+// timeline cost a few bits an event. Both sides run the same model over the same records, so that
+// only what the model got wrong has to be written. It starts anew in each block: a block can be
+// decoded alone.
 //
 // Prediction works on *sites*. A record's shape is everything about it that rarely varies (kind,
 // entry, result, thread, context, number of operands); a site is a shape with its stacks. Programs
 // loop, so the site that followed the current one last time is likely to follow again, and a site's
-// operands are likely what they were. Addresses are predicted as described at OpenCode and CloseCode.
+// operands are likely what they were. Addresses are predicted as described at OpenCode and
+// CloseCode.
 #ifndef GPUTRACE_TRACE_COLUMN_MODEL_H_
 #define GPUTRACE_TRACE_COLUMN_MODEL_H_
 
@@ -18,7 +20,8 @@
 
 namespace gputrace::trace {
 
-// A timeline record as it is stored: times in units of the file, stacks and threads as dictionary ids.
+// A timeline record as it is stored: times in units of the file, stacks and threads as dictionary
+// ids.
 struct PackedRecord {
   RecordKind kind = RecordKind::kCall;
   uint8_t flags = 0;
@@ -34,8 +37,8 @@ struct PackedRecord {
   const uint64_t* operands = nullptr;
 };
 
-// Durations are stored coarsely, since their noise would cost more than all the rest: 0 below 8 time
-// units, then four steps per power of two.
+// Durations are stored coarsely, since their noise would cost more than all the rest: 0 below 8
+// time units, then four steps per power of two.
 constexpr uint8_t DurationCode(uint64_t units) {
   if (units < 8) return 0;
   const unsigned log2 = 63u - static_cast<unsigned>(__builtin_clzll(units));
@@ -54,9 +57,9 @@ struct OperandHint {
   Predictor predictor = Predictor::kLast;
 };
 
-// What the encoder must know of an entry: its operands' roles and predictors. Operands beyond `count`
-// (repeated groups) are plain values. A block says for each of its shapes what was used: it can be
-// decoded without any other part of the file.
+// What the encoder must know of an entry: its operands' roles and predictors. Operands beyond
+// `count` (repeated groups) are plain values. A block says for each of its shapes what was used: it
+// can be decoded without any other part of the file.
 struct EntryHints {
   static constexpr uint32_t kMax = 24;
   uint8_t count = 0;
@@ -76,7 +79,7 @@ enum : uint32_t {
   kColumnSites = 1,
   kColumnTimes = 2,
   kColumnDurations = 3,
-  kColumnOperands = 4,  // + Role
+  kColumnOperands = 4,                  // + Role
   kColumnCount = kColumnOperands + 32,  // room for roles of later versions
 };
 static_assert(kLastRole < 32);
@@ -100,10 +103,10 @@ enum SiteCode : uint64_t {
 
 // An address or handle that comes into being.
 enum OpenCode : uint64_t {
-  kOpenSame = 0,      // what this site got last time
-  kOpenReused = 1,    // what was last closed of this size
-  kOpenStride = 2,    // zigzag of (value - last opened) / 512 follows
-  kOpenDelta = 3,     // zigzag of (value - last opened) follows
+  kOpenSame = 0,    // what this site got last time
+  kOpenReused = 1,  // what was last closed of this size
+  kOpenStride = 2,  // zigzag of (value - last opened) / 512 follows
+  kOpenDelta = 3,   // zigzag of (value - last opened) follows
 };
 
 // An address or handle that ends.
@@ -131,7 +134,7 @@ class ColumnModel {
     uint32_t thread;
     uint32_t context;
     uint32_t count;
-    uint32_t last_site;  // + 1; whose operands a new site of this shape starts from
+    uint32_t last_site;           // + 1; whose operands a new site of this shape starts from
     uint8_t hints[kMaxOperands];  // PackHint() of each operand
     bool operator==(const Shape& o) const {
       return kind == o.kind && flags == o.flags && entry == o.entry && result == o.result &&
@@ -152,9 +155,7 @@ class ColumnModel {
   };
 
   // All state lives in the object, about 2.2 MiB: the owner decides where. Reset before first use.
-  void Reset() {
-    memset(static_cast<void*>(this), 0, sizeof(*this));
-  }
+  void Reset() { memset(static_cast<void*>(this), 0, sizeof(*this)); }
 
   static uint32_t Slot(uint32_t position) { return position < kSlots ? position : kSlots - 1; }
 
@@ -175,7 +176,9 @@ class ColumnModel {
     return site_count++;
   }
   // The site that is predicted to come now: its number + 1, or 0.
-  uint32_t PredictedSite() const { return previous_site == 0 ? 0 : sites[previous_site - 1].successor; }
+  uint32_t PredictedSite() const {
+    return previous_site == 0 ? 0 : sites[previous_site - 1].successor;
+  }
   void EnterSite(uint32_t site) {
     if (previous_site != 0) sites[previous_site - 1].successor = site + 1;
     previous_site = site + 1;

@@ -8,7 +8,8 @@
 
 namespace gputrace::trace {
 
-// `seed` is the CRC of the bytes before, so that Crc32(b, n, Crc32(a, m)) is that of a and b joined.
+// `seed` is the CRC of the bytes before, so that Crc32(b, n, Crc32(a, m)) is that of a and b
+// joined.
 uint32_t Crc32(const void* data, size_t size, uint32_t seed = 0);
 
 }  // namespace gputrace::trace

@@ -45,9 +45,9 @@ const EntryDescriptor* Dictionary::entry(uint16_t id) const {
   return &entries_[entry_positions_[id] - 1u];
 }
 
-// Where modules were mapped at one address in turn, the epoch tells which it was: the one loaded last
-// before. A module may first have been seen a little later than it was loaded, and so any that covers
-// the address is better than none.
+// Where modules were mapped at one address in turn, the epoch tells which it was: the one loaded
+// last before. A module may first have been seen a little later than it was loaded, and so any that
+// covers the address is better than none.
 const Module* Dictionary::FindModule(uint64_t pc, uint32_t epoch) const {
   const Module* best = nullptr;
   for (const Module& module : modules_) {

@@ -125,7 +125,8 @@ class Dictionary {
     bool truncated = false;
   };
 
-  // Vectors are indexed by id - 1 where ids are dense, and hold defaults where a definition is lost.
+  // Vectors are indexed by id - 1 where ids are dense, and hold defaults where a definition is
+  // lost.
   std::vector<std::string> strings_;
   std::vector<StoredStack> stacks_;
   std::vector<uint64_t> frames_;

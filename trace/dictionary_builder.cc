@@ -33,8 +33,8 @@ std::string FormatUuid(std::string_view bytes) {
 
 }  // namespace
 
-// Reads fields one after the other; after the first that does not fit, ok() is false and all further
-// fields are zero.
+// Reads fields one after the other; after the first that does not fit, ok() is false and all
+// further fields are zero.
 class DictionaryBuilder::Cursor {
  public:
   Cursor(const uint8_t* at, const uint8_t* end) : at_(at), end_(end) {}
@@ -185,7 +185,8 @@ bool DictionaryBuilder::ReadStack(Cursor& in) {
   const bool truncated = in.Varint() != 0;
   const uint64_t depth = in.Varint();
   const uint64_t shared = in.Varint();
-  if (!in.ok() || depth > kMaxStackDepth || shared > depth || shared > previous_.size()) return false;
+  if (!in.ok() || depth > kMaxStackDepth || shared > depth || shared > previous_.size())
+    return false;
   previous_.resize(shared);
   for (uint64_t i = shared; i < depth; ++i) {
     const uint64_t before = i > 0 ? previous_[i - 1] : 0;
@@ -318,8 +319,8 @@ bool DictionaryBuilder::ReadEnd(Cursor& in) {
 
 uint32_t DictionaryBuilder::AddStack(uint64_t hash, uint32_t epoch, bool truncated,
                                      std::span<const uint64_t> pcs) {
-  dictionary_.stacks_.push_back({hash, dictionary_.frames_.size(),
-                                 static_cast<uint32_t>(pcs.size()), epoch, truncated});
+  dictionary_.stacks_.push_back(
+      {hash, dictionary_.frames_.size(), static_cast<uint32_t>(pcs.size()), epoch, truncated});
   dictionary_.frames_.insert(dictionary_.frames_.end(), pcs.begin(), pcs.end());
   return static_cast<uint32_t>(dictionary_.stacks_.size());
 }

@@ -34,8 +34,8 @@ class DictionaryBuilder {
                  uint64_t total_bytes);
   void AddFact(std::string_view key, std::string_view value);
 
-  // The end record's time in units of the file, and what that is in nanoseconds; for a dictionary whose
-  // end() is set.
+  // The end record's time in units of the file, and what that is in nanoseconds; for a dictionary
+  // whose end() is set.
   uint64_t end_time_units() const { return end_time_units_; }
   void SetEndTime(int64_t time_ns) { dictionary_.end_->time_ns = time_ns; }
 

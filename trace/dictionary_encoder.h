@@ -72,8 +72,8 @@ struct CodeObjectView {
   Bytes line_table;
 };
 
-// Each Add returns false, and adds nothing, if the buffer is full: emit the block, Clear, add again.
-// Not thread-safe.
+// Each Add returns false, and adds nothing, if the buffer is full: emit the block, Clear, add
+// again. Not thread-safe.
 class DictionaryEncoder {
  public:
   void Start(uint8_t* buffer, size_t capacity);

@@ -47,8 +47,8 @@ InputFile::~InputFile() {
 size_t InputFile::Read(uint64_t offset, void* out, size_t size) const {
   size_t done = 0;
   while (done < size) {
-    const ssize_t n = pread(fd_, static_cast<char*>(out) + done, size - done,
-                            static_cast<off_t>(offset + done));
+    const ssize_t n =
+        pread(fd_, static_cast<char*>(out) + done, size - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     done += static_cast<size_t>(n);

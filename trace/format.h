@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants of the .gputrace container and of its records. docs/format.md is the prose of this file.
+// Constants of the .gputrace container and of its records. docs/format.md is the prose of this
+// file.
 //
-// Everything in the file is little-endian. This header is used by the tracer, which may not allocate,
-// and by readers: it holds plain enums and fixed-size structs only.
+// Everything in the file is little-endian. This header is used by the tracer, which may not
+// allocate, and by readers: it holds plain enums and fixed-size structs only.
 #ifndef GPUTRACE_TRACE_FORMAT_H_
 #define GPUTRACE_TRACE_FORMAT_H_
 
@@ -16,7 +17,8 @@ inline constexpr uint16_t kFormatVersion = 1;
 inline constexpr uint16_t kMinimumReaderVersion = 1;
 
 inline constexpr size_t kMagicBytes = 8;
-// The first byte is not ASCII and the last is a line feed, so that text-mode transfers are detected.
+// The first byte is not ASCII and the last is a line feed, so that text-mode transfers are
+// detected.
 inline constexpr char kFileMagic[kMagicBytes + 1] = "\x89GPUTRC\n";
 inline constexpr char kBlockMagic[kMagicBytes + 1] = "\xabGPTBLK\n";
 inline constexpr char kTrailerMagic[kMagicBytes + 1] = "\xabGPTEND\n";
@@ -71,12 +73,12 @@ struct BlockHeader {
   uint32_t records;       // in the payload
   uint32_t lost_events;   // calls that were not recorded, found out since the block before
   uint32_t reserved2;
-  uint64_t sequence;      // 0, 1, 2, … over all blocks of the file: a gap is a lost block
+  uint64_t sequence;           // 0, 1, 2, … over all blocks of the file: a gap is a lost block
   uint64_t dictionary_blocks;  // how many dictionary blocks stand before this one: the watermark
   uint64_t first_time;         // time units; of the first and last record, 0 if there is none
   uint64_t last_time;
-  uint64_t anchor_time;  // time units: this moment …
-  uint64_t anchor_ns;    // … is this many CLOCK_MONOTONIC ns after start_monotonic_ns
+  uint64_t anchor_time;    // time units: this moment …
+  uint64_t anchor_ns;      // … is this many CLOCK_MONOTONIC ns after start_monotonic_ns
   uint32_t payload_crc32;  // of the stored payload
   uint32_t header_crc32;   // of the bytes before this field
 };
@@ -109,7 +111,8 @@ enum class DictionaryType : uint8_t {
   kEnd = 14,
 };
 
-// Only an orderly exit is written by the traced process itself, the others when a trace is repaired.
+// Only an orderly exit is written by the traced process itself, the others when a trace is
+// repaired.
 enum class EndReason : uint8_t { kExit = 1, kKilled = 2, kExec = 3 };
 
 // Kinds of the timeline's records. All have the same shape (see docs/format.md); a reader that does
@@ -133,7 +136,7 @@ enum RecordFlags : uint8_t {
   kFlagUncertain = 1,       // an intent that was in flight when the process died
   kFlagTruncatedStack = 2,  // the native or Python stack was cut at a limit or could not be read on
   kFlagBaseState = 4,
-  kFlagAfterExit = 8,  // recorded after the process's exit handlers of the tracer had run
+  kFlagAfterExit = 8,     // recorded after the process's exit handlers of the tracer had run
   kFlagCutOperands = 16,  // the call had more operands than kMaxOperands
 };
 
@@ -151,8 +154,8 @@ enum class FrameworkBlockOperand : uint8_t {
 };
 enum class FrameworkOperation : uint8_t {
   kAllocate = 1,
-  kFree = 2,        // freed by the program
-  kReusable = 3,    // may be handed out again
+  kFree = 2,      // freed by the program
+  kReusable = 3,  // may be handed out again
   kSegmentAllocate = 4,
   kSegmentFree = 5,
 };
@@ -171,12 +174,21 @@ enum class FrameworkReport : uint8_t { kStatistics = 1, kOutOfMemory = 2 };
 enum class PhaseOperand : uint8_t { kOperation = 0, kSource, kName, kDomain, kIdentity, kCountOf };
 enum class PhaseOperation : uint8_t { kBegin = 1, kEnd = 2, kInstant = 3 };
 enum class PhaseSource : uint8_t { kMark = 1, kNvtx = 2, kRecordFunction = 3, kTraceMe = 4 };
-enum class SampleOperand : uint8_t { kSource = 0, kDevice, kObject, kValue0, kValue1, kValue2, kValue3, kCountOf };
+enum class SampleOperand : uint8_t {
+  kSource = 0,
+  kDevice,
+  kObject,
+  kValue0,
+  kValue1,
+  kValue2,
+  kValue3,
+  kCountOf
+};
 enum class SampleSource : uint8_t {
-  kMemGetInfo = 1,  // values: free, total
-  kPool = 2,        // values: reserved now, reserved high, used now, used high; object: the pool
+  kMemGetInfo = 1,   // values: free, total
+  kPool = 2,         // values: reserved now, reserved high, used now, used high; object: the pool
   kGraphMemory = 3,  // the same four values, per device
-  kContext = 4,     // value: bytes by which the device's free memory fell; object: the context
+  kContext = 4,      // value: bytes by which the device's free memory fell; object: the context
   kModule = 5,
 };
 enum class LossOperand : uint8_t { kReason = 0, kEvents, kRing, kCountOf };
@@ -284,8 +296,8 @@ inline constexpr uint8_t kLastRole = static_cast<uint8_t>(Role::kResult);
 
 enum class EntryClass : uint8_t { kRecord = 1, kObserve = 2 };
 enum class ContextSource : uint8_t {
-  kNone = 0,     // the call does not depend on a context
-  kCurrent = 1,  // the calling thread's current context
+  kNone = 0,       // the call does not depend on a context
+  kCurrent = 1,    // the calling thread's current context
   kParameter = 2,  // an operand of role context names it
   kDevice = 3,     // the primary context of the device that an operand names
   kOut = 4,        // the call returns it

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout of the rings' file (X.gputrace.live): what a process's threads have recorded and the writer
-// has not yet written to X.gputrace. The traced process maps it shared, so that its content outlives
-// any death of the process; a reader folds it in.
+// Layout of the rings' file (X.gputrace.live): what a process's threads have recorded and the
+// writer has not yet written to X.gputrace. The traced process maps it shared, so that its content
+// outlives any death of the process; a reader folds it in.
 //
 //   page 0          LiveHeader
 //   then, per ring  one page RingHeader, then ring_bytes of data
 //
 // Positions in a ring are counted in bytes since the ring's birth and never wrap: the data of
-// position p is at p % ring_bytes. A record never straddles a reader's view: the process maps the data
-// twice in a row; a reader of the file has to join the two parts.
+// position p is at p % ring_bytes. A record never straddles a reader's view: the process maps the
+// data twice in a row; a reader of the file has to join the two parts.
 #ifndef GPUTRACE_TRACE_LIVE_H_
 #define GPUTRACE_TRACE_LIVE_H_
 
@@ -36,7 +36,8 @@ struct LiveHeader {
   uint64_t process_start_time;  // field 22 of /proc/PID/stat: tells a reused pid
   std::atomic<uint32_t> rings;  // how many rings follow
   std::atomic<uint32_t> wake;   // futex: the writer sleeps on it
-  std::atomic<uint32_t> ended;  // 1 once the writer has written everything and only late calls follow
+  std::atomic<uint32_t>
+      ended;  // 1 once the writer has written everything and only late calls follow
 };
 static_assert(sizeof(LiveHeader) <= kLivePageBytes);
 
@@ -81,25 +82,27 @@ static_assert(sizeof(RingRecord) == 48);
 inline constexpr uint32_t kRingRecordWords = sizeof(RingRecord) / 8;
 inline constexpr uint32_t kMaxRingRecordWords = kRingRecordWords + 2 * kMaxStackDepth;
 
-// Definitions travel in the ring in front of the first record that uses them, named by hash, so that
-// a ring never depends on another one. Texts are packed into words, zero-padded.
+// Definitions travel in the ring in front of the first record that uses them, named by hash, so
+// that a ring never depends on another one. Texts are packed into words, zero-padded.
 enum class RingOnlyKind : uint8_t {
   kStack = 0x80,        // native_hash; words: pcs, innermost first; epoch
   kPythonStack = 0x81,  // python_hash; pairs of words: hash of the code object, instruction + 1
   kString = 0x82,       // native_hash; words: RingText of 1
-  kCodeObject = 0x83,   // native_hash; words: first line, version, RingText of 3: name, file, line table
-  kContext = 0x84,      // words: dictionary id, handle, device + 1 (0: unknown)
-  kModule = 0x85,       // native_hash: of identity; words: start, end, bias, RingText of 2: path, build-id; epoch
-  kDevice = 0x86,       // words: ordinal, total bytes, uuid (2 words), RingText of 1: name
-  kFact = 0x87,         // words: RingText of 2: key, value
+  kCodeObject =
+      0x83,  // native_hash; words: first line, version, RingText of 3: name, file, line table
+  kContext = 0x84,  // words: dictionary id, handle, device + 1 (0: unknown)
+  kModule = 0x85,   // native_hash: of identity; words: start, end, bias, RingText of 2: path,
+                    // build-id; epoch
+  kDevice = 0x86,   // words: ordinal, total bytes, uuid (2 words), RingText of 1: name
+  kFact = 0x87,     // words: RingText of 2: key, value
 };
 inline constexpr uint8_t kFirstRingOnlyKind = 0x80;
 
 // RingText of n: n words with the lengths in bytes, then the bytes of all texts in a row, padded to
 // whole words.
 
-// Operands that name strings: in a ring by hash, in the trace file by dictionary id. Bit i is set if
-// operand i of the kind does; 0 stands for no string in both.
+// Operands that name strings: in a ring by hash, in the trace file by dictionary id. Bit i is set
+// if operand i of the kind does; 0 stands for no string in both.
 constexpr uint32_t StringOperands(RecordKind kind) {
   switch (kind) {
     case RecordKind::kFrameworkBlock:

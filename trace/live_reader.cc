@@ -72,7 +72,8 @@ struct KnownDefinitions {
   Ids stacks;
   Ids python_stacks;
   Ids code_objects;
-  Ids strings;  // the trace does not keep strings' hashes: they are defined again, which is harmless
+  Ids strings;  // the trace does not keep strings' hashes: they are defined again, which is
+                // harmless
 };
 
 // Takes RingTexts apart. Texts that do not fit their words come out empty.
@@ -133,9 +134,8 @@ class RingDecoder {
     switch (static_cast<RingOnlyKind>(record.kind)) {
       case RingOnlyKind::kStack:
         if (words.size() <= kMaxStackDepth && !known_.stacks.contains(record.native_hash)) {
-          known_.stacks[record.native_hash] =
-              builder_.AddStack(record.native_hash, record.epoch,
-                                (record.flags & kFlagTruncatedStack) != 0, words);
+          known_.stacks[record.native_hash] = builder_.AddStack(
+              record.native_hash, record.epoch, (record.flags & kFlagTruncatedStack) != 0, words);
         }
         break;
       case RingOnlyKind::kPythonStack:
@@ -149,8 +149,8 @@ class RingDecoder {
         break;
       case RingOnlyKind::kContext:
         if (words.size() >= 3) {
-          builder_.AddContext({static_cast<uint32_t>(words[0]), words[1],
-                               static_cast<int32_t>(words[2]) - 1});
+          builder_.AddContext(
+              {static_cast<uint32_t>(words[0]), words[1], static_cast<int32_t>(words[2]) - 1});
         }
         break;
       case RingOnlyKind::kModule:
@@ -278,8 +278,8 @@ absl::StatusOr<LiveContents> ReadLive(const std::string& path, const uint8_t tra
     ring.tail = Load(before.tail);
     ring.in_call = Load(before.in_call);
     ring.lost = Load(before.lost) - Load(before.lost_reported);
-    const bool copied = CopyData(*file, offset + kLivePageBytes, header.ring_bytes,
-                                 Load(before.head), &ring);
+    const bool copied =
+        CopyData(*file, offset + kLivePageBytes, header.ring_bytes, Load(before.head), &ring);
     if (!copied || !file->ReadExactly(offset, &after, sizeof(after)) ||
         after.ring_id != ring.ring_id) {
       continue;

@@ -50,12 +50,13 @@ struct LiveRecord {
 struct LiveRecords {
   std::vector<LiveRecord> records;  // in order of time
   std::vector<uint64_t> operands;
-  uint64_t uncertain = 0;  // calls in flight; their intents are flagged if they are among the records
-  uint64_t damaged = 0;    // rings whose content made no sense from some point on
+  uint64_t uncertain =
+      0;                 // calls in flight; their intents are flagged if they are among the records
+  uint64_t damaged = 0;  // rings whose content made no sense from some point on
 };
 
-// Decodes the rings beyond what `written` (by ring id: end of what the trace's blocks hold) says is in
-// the trace already, and adds the definitions they carry to the dictionary.
+// Decodes the rings beyond what `written` (by ring id: end of what the trace's blocks hold) says is
+// in the trace already, and adds the definitions they carry to the dictionary.
 LiveRecords FoldLive(const LiveContents& live, const FileHeader& header, bool process_is_gone,
                      const absl::flat_hash_map<uint32_t, uint64_t>& written,
                      const Dictionary& dictionary, DictionaryBuilder* builder);

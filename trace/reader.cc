@@ -103,8 +103,8 @@ void FileReader::FoldRings(const LiveContents& live, DictionaryBuilder* builder)
   for (const LiveRing& ring : live.rings) health_.lost_events += ring.lost;
   if (live_.damaged > 0) {
     health_.complete = false;
-    health_.reasons.push_back(
-        absl::StrFormat("%d of the rings are damaged: their last calls are missing", live_.damaged));
+    health_.reasons.push_back(absl::StrFormat(
+        "%d of the rings are damaged: their last calls are missing", live_.damaged));
   }
 }
 
@@ -120,8 +120,8 @@ void FileReader::Load(std::optional<LiveContents> live, const std::string& live_
     builder.SetEndTime(clock_.ToNs(builder.end_time_units()));
     health_.ended = EndedBy(dictionary_.end()->reason);
   } else if (live.has_value()) {
-    health_.ended = FindProcessState(live->pid, live->process_start_time, BootIdOf(start_.header),
-                                     live_path);
+    health_.ended =
+        FindProcessState(live->pid, live->process_start_time, BootIdOf(start_.header), live_path);
   }
   if (live.has_value()) FoldRings(*live, &builder);
   for (uint32_t id = 1; id <= dictionary_.stack_count(); ++id) {
@@ -133,10 +133,9 @@ void FileReader::Load(std::optional<LiveContents> live, const std::string& live_
 void FileReader::Judge(bool have_live, bool live_expected) {
   if (live_expected && !have_live) {
     health_.live_missing = true;
-    health_.reasons.push_back(absl::StrCat(
-        "the process did not end in order and its rings (",
-        start_.live_path.empty() ? "unnamed" : start_.live_path,
-        ") are not there: its last calls may be missing"));
+    health_.reasons.push_back(absl::StrCat("the process did not end in order and its rings (",
+                                           start_.live_path.empty() ? "unnamed" : start_.live_path,
+                                           ") are not there: its last calls may be missing"));
   }
   uint64_t lost = 0;
   // Losses that the tracer reported while it ran are records; only their sum matters here.
@@ -183,7 +182,7 @@ absl::Status FileReader::ReadBlock(size_t index, absl::FunctionRef<void(const Re
   absl::Status status = ReadPayload(file_, block, &scratch_, &payload_);
   if (!status.ok()) return status;
   return decoder_.Decode(payload_, block.header.records, block.header.first_time,
-                          [&](const PackedRecord& packed) { visit(Unpack(packed)); });
+                         [&](const PackedRecord& packed) { visit(Unpack(packed)); });
 }
 
 absl::Status FileReader::ForEach(absl::FunctionRef<void(const Record&)> visit) {

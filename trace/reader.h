@@ -23,19 +23,20 @@ struct ReaderOptions {
 
 enum class Ended : uint8_t { kExit, kKilled, kExec, kRunning };
 
-// How much of what happened the file holds. Filled by Open; damage inside blocks is found by reading.
+// How much of what happened the file holds. Filled by Open; damage inside blocks is found by
+// reading.
 struct Health {
   bool complete = true;  // nothing lost, nothing damaged
   Ended ended = Ended::kKilled;
-  bool live_folded = false;  // records came out of the rings' file
+  bool live_folded = false;   // records came out of the rings' file
   bool live_missing = false;  // the rings' file is named but is not there
   bool index_rebuilt = false;
-  uint64_t lost_events = 0;        // that the tracer itself could not keep
-  uint64_t damaged_bytes = 0;      // skipped while looking for the next good block
-  uint64_t lost_blocks = 0;        // gaps in the blocks' sequence, and blocks that would not decode
-  uint64_t lost_definitions = 0;   // dictionary blocks missing: stacks and names may be unknown
+  uint64_t lost_events = 0;       // that the tracer itself could not keep
+  uint64_t damaged_bytes = 0;     // skipped while looking for the next good block
+  uint64_t lost_blocks = 0;       // gaps in the blocks' sequence, and blocks that would not decode
+  uint64_t lost_definitions = 0;  // dictionary blocks missing: stacks and names may be unknown
   uint64_t truncated_stacks = 0;
-  uint64_t uncertain_calls = 0;    // in flight when the process died
+  uint64_t uncertain_calls = 0;      // in flight when the process died
   std::vector<std::string> reasons;  // one sentence each, for people
 };
 
@@ -46,8 +47,9 @@ struct BlockInfo {
 
 class Reader {
  public:
-  // Fails with kInvalidArgument (not a trace, empty, a newer format) or kNotFound / kPermissionDenied
-  // (the file cannot be read). A damaged trace opens; health() says what is missing.
+  // Fails with kInvalidArgument (not a trace, empty, a newer format) or kNotFound /
+  // kPermissionDenied (the file cannot be read). A damaged trace opens; health() says what is
+  // missing.
   static absl::StatusOr<std::unique_ptr<Reader>> Open(const std::string& path,
                                                       const ReaderOptions& options = {});
   virtual ~Reader() = default;

@@ -208,7 +208,8 @@ class Repairer {
         return dictionary_.AddModule(
             {m.id, View(m.path), View(build_id), m.start, m.end, m.bias, m.load_epoch});
       });
-      if (m.unload_epoch != 0) Add([&] { return dictionary_.AddModuleUnload(m.id, m.unload_epoch); });
+      if (m.unload_epoch != 0)
+        Add([&] { return dictionary_.AddModuleUnload(m.id, m.unload_epoch); });
     }
     for (const Thread& t : d.threads()) {
       if (t.id != 0) Add([&] { return dictionary_.AddThread(t.id, t.tid, View(t.name)); });
@@ -266,7 +267,8 @@ class Repairer {
     columns_->Restart();
   }
 
-  void WriteBlock(const BlockEncoder::Description& description, const uint8_t* payload, size_t size) {
+  void WriteBlock(const BlockEncoder::Description& description, const uint8_t* payload,
+                  size_t size) {
     const size_t stored = blocks_.Encode(description, payload, size, block_.data());
     if (description.kind != BlockKind::kIndex) {
       IndexEntry entry{out_.written(), {}};
@@ -323,8 +325,8 @@ absl::StatusOr<RepairResult> Repair(const std::string& path, const std::string& 
   }
   if (!output.empty()) return result;
   if (rename(target.c_str(), path.c_str()) != 0) {
-    const absl::Status status = absl::UnavailableError(
-        absl::StrFormat("cannot replace %s: %s; the repaired trace is %s", path, strerror(errno), target));
+    const absl::Status status = absl::UnavailableError(absl::StrFormat(
+        "cannot replace %s: %s; the repaired trace is %s", path, strerror(errno), target));
     return status;
   }
   if ((*reader)->has_live()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a trace whole again: what a killed process left in its rings is written into the file, damage
-// is cut out, the index is rebuilt.
+// Makes a trace whole again: what a killed process left in its rings is written into the file,
+// damage is cut out, the index is rebuilt.
 #ifndef GPUTRACE_TRACE_REPAIR_H_
 #define GPUTRACE_TRACE_REPAIR_H_
 

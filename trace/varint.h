@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variable-length integers: 7 bits a byte, least significant first, high bit set on all but the last.
+// Variable-length integers: 7 bits a byte, least significant first, high bit set on all but the
+// last.
 #ifndef GPUTRACE_TRACE_VARINT_H_
 #define GPUTRACE_TRACE_VARINT_H_
 

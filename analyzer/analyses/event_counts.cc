@@ -11,9 +11,8 @@ using trace::RecordKind;
 
 std::string_view RecordKindName(RecordKind kind) {
   constexpr std::string_view kNames[] = {
-      "unknown",          "call",  "intent", "completion", "framework_block",
-      "framework_report", "phase", "sample", "loss",       "module_epoch",
-      "coverage",         "variable"};
+      "unknown", "call",   "intent", "completion",   "framework_block", "framework_report",
+      "phase",   "sample", "loss",   "module_epoch", "coverage",        "variable"};
   const auto position = static_cast<size_t>(kind);
   return position < std::size(kNames) ? kNames[position] : kNames[0];
 }

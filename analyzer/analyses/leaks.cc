@@ -11,10 +11,10 @@ using ledger::Allocation;
 using trace::ObjectKind;
 
 std::string_view VerdictName(Verdict verdict) {
-  constexpr std::string_view kNames[] = {
-      "leak",          "suspected_growth", "one_shot_survivor", "late_freed",
-      "cache_filling", "cache_bounded",    "phase_scoped",      "gc_delayed",
-      "cache_unknown", "runtime_owned",    "undecided"};
+  constexpr std::string_view kNames[] = {"leak",          "suspected_growth", "one_shot_survivor",
+                                         "late_freed",    "cache_filling",    "cache_bounded",
+                                         "phase_scoped",  "gc_delayed",       "cache_unknown",
+                                         "runtime_owned", "undecided"};
   return kNames[static_cast<size_t>(verdict)];
 }
 

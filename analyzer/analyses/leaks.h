@@ -55,7 +55,8 @@ struct Finding {
   int64_t first_ns = 0;  // births of the first and the last of them
   int64_t last_ns = 0;
   std::string_view missing_call;  // the call that would have ended it
-  uint64_t site_allocations = 0;  // ever made by this stack in this account, and freed by a call in time
+  uint64_t site_allocations =
+      0;  // ever made by this stack in this account, and freed by a call in time
   uint64_t site_frees = 0;
   // Of the largest: what still holds memory that is reference-counted.
   uint32_t references = 0;

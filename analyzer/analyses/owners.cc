@@ -5,15 +5,16 @@ namespace gputrace::analyses {
 namespace {
 
 constexpr std::string_view kPassedThrough[] = {
-    "libgputrace", "libcuda.so", "libcudart", "libffi.so", "_ctypes.", "libc.so",
+    "libgputrace", "libcuda.so", "libcudart", "libffi.so",  "_ctypes.", "libc.so",
     "libpthread",  "libstdc++",  "ld-linux",  "linux-vdso", "[vdso]"};
-constexpr std::string_view kRuntimes[] = {
-    "libcublas", "libcudnn",    "libcufft",  "libcusolver", "libcusparse", "libcurand", "libnccl",
-    "libnvrtc",  "libnvJitLink", "libcupti", "libcutensor", "libnvshmem",  "libnvinfer", "libnvjpeg"};
+constexpr std::string_view kRuntimes[] = {"libcublas",    "libcudnn",  "libcufft",    "libcusolver",
+                                          "libcusparse",  "libcurand", "libnccl",     "libnvrtc",
+                                          "libnvJitLink", "libcupti",  "libcutensor", "libnvshmem",
+                                          "libnvinfer",   "libnvjpeg"};
 constexpr std::string_view kFrameworks[] = {
-    "libtorch",       "libc10",         "_C.cpython",   "libtensorflow", "_pywrap_tensorflow",
-    "libjax",         "xla_extension",  "xla_cuda",     "libxla",        "libonnxruntime",
-    "libpaddle",      "libmxnet",       "libmx.so",     "libdgl",        "librmm"};
+    "libtorch",  "libc10",        "_C.cpython", "libtensorflow", "_pywrap_tensorflow",
+    "libjax",    "xla_extension", "xla_cuda",   "libxla",        "libonnxruntime",
+    "libpaddle", "libmxnet",      "libmx.so",   "libdgl",        "librmm"};
 
 template <size_t kCount>
 bool StartsWithAny(std::string_view name, const std::string_view (&prefixes)[kCount]) {
@@ -36,7 +37,9 @@ OwnerClass ClassifyModule(std::string_view file_name) {
   return OwnerClass::kProgram;
 }
 
-bool IsPassedThrough(std::string_view file_name) { return StartsWithAny(file_name, kPassedThrough); }
+bool IsPassedThrough(std::string_view file_name) {
+  return StartsWithAny(file_name, kPassedThrough);
+}
 
 std::string_view FileName(std::string_view path) {
   const size_t slash = path.rfind('/');
@@ -83,8 +86,7 @@ uint32_t OwnerTable::OwnerOf(uint32_t site) {
 
 AccountStatistics* Owners::Of(const ledger::Allocation& allocation) {
   const ledger::AccountSet bit = ledger::Bit(allocation.account);
-  const bool on_device =
-      (bit & ledger::kDeviceAccounts) != 0 && allocation.device != ledger::kHost;
+  const bool on_device = (bit & ledger::kDeviceAccounts) != 0 && allocation.device != ledger::kHost;
   const bool managed = allocation.account == ledger::Account::kManaged;
   if (!on_device && !managed && (bit & ledger::kHostAccounts) == 0) return nullptr;
   const uint32_t owner = table_->OwnerOf(allocation.site);
@@ -102,9 +104,13 @@ void Owners::OnFree(const ledger::Allocation& allocation, const ledger::FreeEven
   if (statistics != nullptr) statistics->Remove(allocation.bytes);
 }
 void Owners::OnTakeBack(const ledger::Allocation& allocation, const ledger::FreeEvent&,
-                         int64_t time_ns) {
+                        int64_t time_ns) {
   AccountStatistics* statistics = Of(allocation);
   if (statistics != nullptr) statistics->Add(allocation.bytes, time_ns);
+}
+void Owners::OnProcessEnd(const ledger::Allocation& allocation, int64_t) {
+  AccountStatistics* statistics = Of(allocation);
+  if (statistics != nullptr) statistics->survived += allocation.bytes;
 }
 
 }  // namespace gputrace::analyses

@@ -22,14 +22,14 @@ std::string_view OwnerClassName(OwnerClass owner);  // "program", …
 
 // By the name of a module's file.
 OwnerClass ClassifyModule(std::string_view file_name);
-// Whether a module only passes calls on (the driver, the CUDA runtime, this tracer, libffi, libc), so that
-// the caller behind it is the one who asked.
+// Whether a module only passes calls on (the driver, the CUDA runtime, this tracer, libffi, libc),
+// so that the caller behind it is the one who asked.
 bool IsPassedThrough(std::string_view file_name);
 // "/usr/lib/libfoo.so.1" -> "libfoo.so.1"
 std::string_view FileName(std::string_view path);
 
-// Owners are numbered densely over all processes of a job. A site's owner is the module of its innermost
-// frame that IsPassedThrough does not skip.
+// Owners are numbered densely over all processes of a job. A site's owner is the module of its
+// innermost frame that IsPassedThrough does not skip.
 class OwnerTable {
  public:
   // Both outlive the table.
@@ -54,9 +54,9 @@ class OwnerTable {
 };
 
 struct OwnerStatistics {
-  AccountStatistics device;   // ledger::kDeviceAccounts
+  AccountStatistics device;  // ledger::kDeviceAccounts
   AccountStatistics managed;
-  AccountStatistics host;     // ledger::kHostAccounts
+  AccountStatistics host;  // ledger::kHostAccounts
 };
 
 // How much each owner holds, and held at most at one time.
@@ -68,6 +68,7 @@ class Owners final : public ledger::Observer {
   void OnFree(const ledger::Allocation& allocation, const ledger::FreeEvent& event) override;
   void OnTakeBack(const ledger::Allocation& allocation, const ledger::FreeEvent& undone,
                   int64_t time_ns) override;
+  void OnProcessEnd(const ledger::Allocation& allocation, int64_t time_ns) override;
 
   // By owner; may be shorter than the table.
   const std::vector<OwnerStatistics>& owners() const { return owners_; }

@@ -41,9 +41,16 @@ void Peak::OnAllocate(const Allocation& allocation) {
 void Peak::OnFree(const Allocation& allocation, const ledger::FreeEvent&) {
   if (filter_.Holds(allocation)) Drop(allocation.site, allocation.bytes, 1);
 }
-void Peak::OnTakeBack(const Allocation& allocation, const ledger::FreeEvent&,
-                       int64_t time_ns) {
+void Peak::OnTakeBack(const Allocation& allocation, const ledger::FreeEvent&, int64_t time_ns) {
   if (filter_.Holds(allocation)) Hold(allocation.site, allocation.bytes, 1, time_ns);
+}
+void Peak::OnProcessEnd(const Allocation& allocation, int64_t) {
+  if (!filter_.Holds(allocation)) return;
+  Drop(allocation.site, allocation.bytes, 1);
+  Counters& counters = sites_[allocation.site];
+  counters.survived_bytes += allocation.bytes;
+  ++counters.survived_count;
+  survived_bytes_ += allocation.bytes;
 }
 void Peak::OnResize(const Allocation& allocation, uint64_t old_bytes, int64_t time_ns) {
   if (!filter_.Holds(allocation)) return;
@@ -67,7 +74,9 @@ std::vector<SiteShare> Peak::Now() const {
   std::vector<SiteShare> shares;
   for (uint32_t site = 0; site < sites_.values().size(); ++site) {
     const Counters& counters = sites_.values()[site];
-    if (counters.count > 0) shares.push_back({site, counters.bytes, counters.count});
+    const SiteShare share{site, counters.bytes + counters.survived_bytes,
+                          counters.count + counters.survived_count};
+    if (share.count > 0) shares.push_back(share);
   }
   return shares;
 }

@@ -46,8 +46,7 @@ absl::StatusOr<RunResult> RunLedgers(ingest::Job* job, ledger::SiteTable* sites,
                                      TrustCollector* trust, const RunOptions& options) {
   RunResult result;
   for (uint32_t i = 0; i < job->processes().size(); ++i) {
-    result.ledgers.push_back(
-        std::make_unique<ledger::Ledger>(job->Describe(i), sites, observers));
+    result.ledgers.push_back(std::make_unique<ledger::Ledger>(job->Describe(i), sites, observers));
     const std::optional<trace::End>& end = job->processes()[i].reader->dictionary().end();
     if (!end.has_value()) continue;
     result.end_ns = std::max(result.end_ns, end->time_ns + job->processes()[i].offset_ns);
@@ -55,11 +54,11 @@ absl::StatusOr<RunResult> RunLedgers(ingest::Job* job, ledger::SiteTable* sites,
   const uint64_t expected = std::max<uint64_t>(CountRecords(*job), 1);
   const int64_t until_ns = options.until_ns.value_or(INT64_MAX);
   bool out_of_memory = false;
-  absl::Status status = job->ForEach([&](const ingest::TimedRecord& timed) {
+  const auto visit = [&](const ingest::TimedRecord& timed) {
     if (++result.records % kCheckEvery == 0) {
       if (options.progress) {
-        options.progress(std::min(
-            1.0, static_cast<double>(result.records) / static_cast<double>(expected)));
+        options.progress(
+            std::min(1.0, static_cast<double>(result.records) / static_cast<double>(expected)));
       }
       out_of_memory |= options.max_memory.has_value() && ResidentBytes() > *options.max_memory;
     }
@@ -67,12 +66,19 @@ absl::StatusOr<RunResult> RunLedgers(ingest::Job* job, ledger::SiteTable* sites,
     result.end_ns = std::max(result.end_ns, timed.record.time_ns);
     trust->Observe(timed);
     result.ledgers[timed.process]->Apply(timed.record);
-  });
+  };
+  const auto on_end = [&](uint32_t process, int64_t time_ns) {
+    if (out_of_memory || time_ns > until_ns) return;
+    for (const ledger::Allocation& allocation : result.ledgers[process]->slots()) {
+      if (!allocation.live) continue;
+      for (ledger::Observer* observer : observers) observer->OnProcessEnd(allocation, time_ns);
+    }
+  };
+  absl::Status status = job->ForEach(visit, on_end);
   if (!status.ok()) return status;
   if (out_of_memory) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("this needs more memory than --max-memory allows (", *options.max_memory,
-                     " bytes)"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "this needs more memory than --max-memory allows (", *options.max_memory, " bytes)"));
   }
   return result;
 }

@@ -10,8 +10,8 @@ using ledger::Allocation;
 
 void AccountStatistics::Add(uint64_t bytes, int64_t time_ns) {
   current += bytes;
-  if (current > peak) {
-    peak = current;
+  if (current - survived > peak) {
+    peak = current - survived;
     peak_time_ns = time_ns;
   }
 }
@@ -67,7 +67,7 @@ void Statistics::OnFree(const Allocation& allocation, const ledger::FreeEvent&) 
 }
 
 void Statistics::OnTakeBack(const Allocation& allocation, const ledger::FreeEvent&,
-                             int64_t time_ns) {
+                            int64_t time_ns) {
   Hold(allocation, time_ns);
   const auto account = static_cast<size_t>(allocation.account);
   --all_.accounts[account].frees;
@@ -79,6 +79,16 @@ void Statistics::OnResize(const Allocation& allocation, uint64_t old_bytes, int6
   for (DeviceStatistics* statistics : {&all_, &Of(allocation.device)}) {
     statistics->accounts[account].Remove(old_bytes);
     statistics->accounts[account].Add(allocation.bytes, time_ns);
+  }
+}
+
+void Statistics::OnProcessEnd(const Allocation& allocation, int64_t) {
+  for (DeviceStatistics* statistics : {&all_, &Of(allocation.device)}) {
+    statistics->accounts[static_cast<size_t>(allocation.account)].survived += allocation.bytes;
+    if ((ledger::Bit(allocation.account) & ledger::kDeviceAccounts) != 0 &&
+        allocation.device != ledger::kHost) {
+      statistics->total.survived += allocation.bytes;
+    }
   }
 }
 
@@ -103,7 +113,8 @@ void Statistics::SetSampled(Account account, int32_t device, uint64_t* last, uin
 uint64_t Statistics::Traced(int32_t device) {
   const auto& accounts = Of(device).accounts;
   const auto current = [&](Account account) {
-    return accounts[static_cast<size_t>(account)].current;
+    const AccountStatistics& of = accounts[static_cast<size_t>(account)];
+    return of.current - of.survived;
   };
   return current(Account::kDevice) + current(Account::kArray) + current(Account::kVmm) +
          std::max(current(Account::kPoolReserved), current(Account::kPoolUsed)) +

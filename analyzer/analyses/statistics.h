@@ -14,9 +14,10 @@
 namespace gputrace::analyses {
 
 struct AccountStatistics {
-  uint64_t current = 0;  // bytes
-  uint64_t peak = 0;
+  uint64_t current = 0;      // bytes that were not freed
+  uint64_t peak = 0;         // held at the same time
   int64_t peak_time_ns = 0;  // when the peak was first reached; 0 if there never was anything
+  uint64_t survived = 0;     // of `current`: of processes that ended before the job did
   uint64_t count = 0;        // objects that are live
   uint64_t peak_count = 0;
   uint64_t allocs = 0;  // successful; for sampled accounts, how often the driver was asked
@@ -39,7 +40,9 @@ struct UntracedSample {
   uint64_t driver_used = 0;  // by all processes
   uint64_t traced = 0;       // ours: device + arrays + vmm + pools + graphs
 
-  int64_t untraced() const { return static_cast<int64_t>(driver_used) - static_cast<int64_t>(traced); }
+  int64_t untraced() const {
+    return static_cast<int64_t>(driver_used) - static_cast<int64_t>(traced);
+  }
 };
 
 class Statistics final : public ledger::Observer {
@@ -49,6 +52,7 @@ class Statistics final : public ledger::Observer {
   void OnTakeBack(const ledger::Allocation& allocation, const ledger::FreeEvent& undone,
                   int64_t time_ns) override;
   void OnResize(const ledger::Allocation& allocation, uint64_t old_bytes, int64_t time_ns) override;
+  void OnProcessEnd(const ledger::Allocation& allocation, int64_t time_ns) override;
   void OnFailure(const ledger::Failure& failure) override;
   void OnSample(const ledger::Sample& sample) override;
 

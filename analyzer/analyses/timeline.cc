@@ -86,9 +86,11 @@ void Timeline::OnAllocate(const Allocation& allocation) {
 void Timeline::OnFree(const Allocation& allocation, const ledger::FreeEvent& event) {
   Change(allocation, 0, allocation.bytes, event.time_ns);
 }
-void Timeline::OnTakeBack(const Allocation& allocation, const ledger::FreeEvent&,
-                           int64_t time_ns) {
+void Timeline::OnTakeBack(const Allocation& allocation, const ledger::FreeEvent&, int64_t time_ns) {
   Change(allocation, allocation.bytes, 0, time_ns);
+}
+void Timeline::OnProcessEnd(const Allocation& allocation, int64_t time_ns) {
+  Change(allocation, 0, allocation.bytes, time_ns);
 }
 void Timeline::OnResize(const Allocation& allocation, uint64_t old_bytes, int64_t time_ns) {
   Change(allocation, allocation.bytes, old_bytes, time_ns);

@@ -19,9 +19,9 @@ struct TimelinePoint {
   uint64_t bytes = 0;  // held from then on
 };
 
-// A step function of time, thinned out while it grows: time is divided into buckets, whose width doubles
-// when there are too many, and each keeps the lowest, the highest and the last value that it saw, with
-// their exact times.
+// A step function of time, thinned out while it grows: time is divided into buckets, whose width
+// doubles when there are too many, and each keeps the lowest, the highest and the last value that
+// it saw, with their exact times.
 class StepSeries {
  public:
   // Keeps at most 3 points per bucket. `max_buckets` is at least 2.
@@ -52,12 +52,14 @@ class Timeline final : public ledger::Observer {
  public:
   using Key = std::pair<int32_t, ledger::Account>;
 
-  Timeline(Filter filter, size_t max_buckets) : filter_(filter), max_buckets_(max_buckets), total_(max_buckets) {}
+  Timeline(Filter filter, size_t max_buckets)
+      : filter_(filter), max_buckets_(max_buckets), total_(max_buckets) {}
 
   void OnAllocate(const ledger::Allocation& allocation) override;
   void OnFree(const ledger::Allocation& allocation, const ledger::FreeEvent& event) override;
   void OnTakeBack(const ledger::Allocation& allocation, const ledger::FreeEvent& undone,
                   int64_t time_ns) override;
+  void OnProcessEnd(const ledger::Allocation& allocation, int64_t time_ns) override;
   void OnResize(const ledger::Allocation& allocation, uint64_t old_bytes, int64_t time_ns) override;
 
   struct Series {

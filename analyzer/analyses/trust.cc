@@ -32,16 +32,16 @@ void TrustCollector::Observe(const ingest::TimedRecord& timed) {
   const trace::Record& record = timed.record;
   if (record.kind == RecordKind::kCoverage) {
     const trace::Dictionary& dictionary = job_->processes()[timed.process].reader->dictionary();
-    const auto name_id = static_cast<uint32_t>(
-        OperandOf(record, static_cast<size_t>(CoverageOperand::kName)));
+    const auto name_id =
+        static_cast<uint32_t>(OperandOf(record, static_cast<size_t>(CoverageOperand::kName)));
     const std::string name(dictionary.string(name_id));
-    const auto what = static_cast<CoverageWhat>(
-        OperandOf(record, static_cast<size_t>(CoverageOperand::kWhat)));
+    const auto what =
+        static_cast<CoverageWhat>(OperandOf(record, static_cast<size_t>(CoverageOperand::kWhat)));
     if (what == CoverageWhat::kUnknownEntry) unknown_names_.insert(name);
     if (what == CoverageWhat::kUnwrappedPointer) handed_out_.insert(name);
   } else if (record.kind == RecordKind::kLoss) {
-    const auto reason = static_cast<LossReason>(
-        OperandOf(record, static_cast<size_t>(LossOperand::kReason)));
+    const auto reason =
+        static_cast<LossReason>(OperandOf(record, static_cast<size_t>(LossOperand::kReason)));
     paused_ |= reason == LossReason::kPaused;
   }
 }

@@ -48,8 +48,9 @@ class TrustCollector {
   std::string Where(const ingest::Process& process) const;
 
   const ingest::Job* const job_;
-  std::set<std::string> unknown_names_;    // look like memory calls, and the tracer does not know them
-  std::set<std::string> handed_out_;       // memory calls that can have been made past the tracer
+  std::set<std::string>
+      unknown_names_;                 // look like memory calls, and the tracer does not know them
+  std::set<std::string> handed_out_;  // memory calls that can have been made past the tracer
   bool paused_ = false;
 };
 

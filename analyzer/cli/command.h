@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a subcommand joins the program: it adds itself and its options to the parser, and when it was
-// named on the command line, leaves behind what is to be run.
+// The subcommands, to be run once their options have been parsed. (`run` is in run.h.)
 #ifndef GPUTRACE_ANALYZER_CLI_COMMAND_H_
 #define GPUTRACE_ANALYZER_CLI_COMMAND_H_
 
-#include <functional>
 #include <string>
 
-#include "CLI/CLI.hpp"
+#include "analyzer/cli/options.h"
 
 namespace gputrace::cli {
 
@@ -18,21 +16,18 @@ enum ExitCode : int {
   kExitNotTrustworthy = 3,
 };
 
-// Returns the program's exit code.
-using Action = std::function<int()>;
+// Each returns the program's exit code.
+int RunInfo(CommonOptions* options);
+int RunSummary(CommonOptions* options);
+int RunPeak(CommonOptions* options);
+int RunLive(LiveOptions* options);
+int RunTimeline(TimelineOptions* options);
+int RunLeaks(CommonOptions* options);
+int RunDump(CommonOptions* options);
+int RunRepair(RepairOptions* options);
 
-// One per subcommand. Sets `*action` from the subcommand's callback, that is once its options have been
-// parsed. `app` and `action` outlive the parsing.
-void AddInfoCommand(CLI::App* app, Action* action);
-void AddSummaryCommand(CLI::App* app, Action* action);
-void AddLiveCommand(CLI::App* app, Action* action);
-void AddPeakCommand(CLI::App* app, Action* action);
-void AddTimelineCommand(CLI::App* app, Action* action);
-void AddLeaksCommand(CLI::App* app, Action* action);
-void AddDumpCommand(CLI::App* app, Action* action);
-void AddRepairCommand(CLI::App* app, Action* action);
-
-// One line on stderr, `gputrace: MESSAGE`, with what could do harm on a terminal escaped. Returns `code`.
+// One line on stderr, `gputrace: MESSAGE`, with what could do harm on a terminal escaped. Returns
+// `code`.
 int Fail(const std::string& message, int code = kExitUsage);
 
 }  // namespace gputrace::cli

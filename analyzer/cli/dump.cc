@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // gputrace dump: the events, one line each.
-#include <memory>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/analyses/event_counts.h"
@@ -10,6 +8,7 @@
 #include "analyzer/cli/text.h"
 #include "analyzer/report/json.h"
 #include "analyzer/report/units.h"
+#include "nlohmann/json.hpp"
 
 namespace gputrace::cli {
 namespace {
@@ -50,8 +49,8 @@ size_t FirstOperand(const trace::Record& record, const trace::EntryDescriptor& e
 
 class Dumper {
  public:
-  Dumper(const CommonOptions& options, Session* session, Output* out)
-      : options_(options), session_(*session), out_(*out) {}
+  Dumper(Session* session, Output* out)
+      : options_(session->options()), session_(*session), out_(*out) {}
 
   void Dump(const ingest::TimedRecord& timed) {
     if (out_.closed()) return;
@@ -107,7 +106,8 @@ class Dumper {
     if (record.flags & trace::kFlagUncertain) absl::StrAppend(&line, " (in flight at the end)");
     out_.Write(absl::StrCat(line, "\n"));
     if (!options_.native) return;
-    for (const symbols::Frame* frame : session_.stacks().Frames(timed.process, record.native_stack)) {
+    for (const symbols::Frame* frame :
+         session_.stacks().Frames(timed.process, record.native_stack)) {
       out_.Write(absl::StrCat("      ", report::FrameText(*frame), "\n"));
     }
   }
@@ -154,18 +154,10 @@ class Dumper {
 
 }  // namespace
 
-void AddDumpCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("dump", "the events, one line each");
-  auto options = std::make_shared<CommonOptions>();
-  AddOptions(command, options.get(), kSymbolOptions);
-  command->callback([=] {
-    *action = [=] {
-      return RunOnTraces(options.get(), [=](Session* session, Output* out, bool*) {
-        Dumper dumper(*options, session, out);
-        return session->job().ForEach(
-            [&](const ingest::TimedRecord& timed) { dumper.Dump(timed); });
-      });
-    };
+int RunDump(CommonOptions* options) {
+  return RunOnTraces(options, [](Session* session, Output* out, bool*) {
+    Dumper dumper(session, out);
+    return session->job().ForEach([&](const ingest::TimedRecord& timed) { dumper.Dump(timed); });
   });
 }
 

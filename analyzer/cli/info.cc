@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // gputrace info: what was traced, and how complete it is.
-#include <memory>
-
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +11,7 @@
 #include "analyzer/report/json.h"
 #include "analyzer/report/table.h"
 #include "analyzer/report/units.h"
+#include "nlohmann/json.hpp"
 
 namespace gputrace::cli {
 namespace {
@@ -45,8 +44,7 @@ Json ProcessJson(const trace::Dictionary& dictionary, const trace::FileHeader& h
   json["pid"] = header.pid;
   json["ppid"] = report::NumberOrText(dictionary.fact("ppid"));
   json["exe"] = report::TextOrNull(dictionary.fact("exe"));
-  Json args = Json::parse(dictionary.fact("args"), nullptr, /*allow_exceptions=*/false);
-  json["args"] = args.is_array() ? args : Json::array();
+  json["args"] = report::ParseStrings(dictionary.fact("args"));
   json["host"] = report::TextOrNull(dictionary.fact("host"));
   json["rank"] = report::NumberOrText(dictionary.fact("rank"));
   json["start_wall"] = header.start_realtime_ns;
@@ -96,10 +94,10 @@ void PrintPart(Session* session, const ingest::Process& process, const ProcessCo
     if (text.empty()) return;
     out->Write(absl::StrCat(report::PadRight(name, 12), report::EscapeForTerminal(text), "\n"));
   };
-  line("trace", absl::StrCat(process.path, " (", report::FormatBytes(process.reader->file_bytes()), ")"));
+  line("trace",
+       absl::StrCat(process.path, " (", report::FormatBytes(process.reader->file_bytes()), ")"));
   line("program", std::string(dictionary.fact("exe")));
-  const Json args = Json::parse(dictionary.fact("args"), nullptr, false);
-  line("arguments", args.is_array() ? args.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 2000) : "");
+  line("arguments", absl::StrJoin(report::ParseStrings(dictionary.fact("args")), " "));
   line("process", absl::StrCat("pid ", process.reader->header().pid, ", parent ",
                                std::string(dictionary.fact("ppid")), ", on ",
                                std::string(dictionary.fact("host"))));
@@ -119,8 +117,8 @@ void PrintPart(Session* session, const ingest::Process& process, const ProcessCo
   for (const auto& [key, value] : dictionary.facts()) {
     if (absl::StartsWith(key, "option.")) line("option", absl::StrCat(key.substr(7), "=", value));
   }
-  out->Write(absl::StrCat(report::PadRight("events", 12), report::FormatCount(counts.events.total()),
-                          "\n"));
+  out->Write(absl::StrCat(report::PadRight("events", 12),
+                          report::FormatCount(counts.events.total()), "\n"));
   report::Table table({{"count"}, {"event", report::Align::kLeft, true}});
   for (const auto& [name, count] : counts.events.ByType(dictionary)) {
     table.AddRow({report::FormatCount(count), report::EscapeForTerminal(name)});
@@ -130,17 +128,19 @@ void PrintPart(Session* session, const ingest::Process& process, const ProcessCo
 
 void PrintAllTrust(const Session& session, const analyses::Trust& trust, Output* out) {
   const auto yes_no = [&](bool yes) {
-    return session.terminal().Paint(yes ? report::Style::kGood : report::Style::kBad, yes ? "yes" : "no");
+    return session.terminal().Paint(yes ? report::Style::kGood : report::Style::kBad,
+                                    yes ? "yes" : "no");
   };
   PrintHeading(session, "Can it be trusted?", out);
-  out->Write(absl::StrCat("  every change of memory is known:  ", yes_no(trust.ledger_complete), "\n",
-                          "  every stack and owner is known:   ", yes_no(trust.attribution_complete),
-                          "\n"));
+  out->Write(absl::StrCat(
+      "  every change of memory is known:  ", yes_no(trust.ledger_complete), "\n",
+      "  every stack and owner is known:   ", yes_no(trust.attribution_complete), "\n"));
   for (const std::string& reason : trust.reasons) {
     out->Write(absl::StrCat("  - ", report::EscapeForTerminal(reason), "\n"));
   }
   for (const std::string& name : trust.uncovered_entries) {
-    out->Write(absl::StrCat("  - not known to this version: ", report::EscapeForTerminal(name), "\n"));
+    out->Write(
+        absl::StrCat("  - not known to this version: ", report::EscapeForTerminal(name), "\n"));
   }
 }
 
@@ -156,9 +156,8 @@ absl::Status Info(Session* session, Output* out, bool* trustworthy) {
   for (size_t i = 0; i < counts.size(); ++i) {
     const ingest::Process& process = job.processes()[i];
     const auto& end = process.reader->dictionary().end();
-    counts[i].duration_ns = counts[i].events.total() > 0
-                                ? counts[i].events.last_ns() - process.offset_ns
-                                : 0;
+    counts[i].duration_ns =
+        counts[i].events.total() > 0 ? counts[i].events.last_ns() - process.offset_ns : 0;
     if (end.has_value()) counts[i].duration_ns = std::max(counts[i].duration_ns, end->time_ns);
   }
   const analyses::Trust trust = collector.Judge({});
@@ -183,11 +182,6 @@ absl::Status Info(Session* session, Output* out, bool* trustworthy) {
 
 }  // namespace
 
-void AddInfoCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("info", "what was traced, and how complete it is");
-  auto options = std::make_shared<CommonOptions>();
-  AddOptions(command, options.get(), kTraceOptions);
-  command->callback([=] { *action = [=] { return RunOnTraces(options.get(), Info); }; });
-}
+int RunInfo(CommonOptions* options) { return RunOnTraces(options, Info); }
 
 }  // namespace gputrace::cli

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gputrace leaks: what the program did not free, with what may be said about it.
 #include <map>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/analyses/leaks.h"
@@ -10,6 +9,7 @@
 #include "analyzer/cli/text.h"
 #include "analyzer/report/json.h"
 #include "analyzer/report/units.h"
+#include "nlohmann/json.hpp"
 
 namespace gputrace::cli {
 namespace {
@@ -98,12 +98,12 @@ void PrintFinding(Session* session, const Finding& finding, Output* out) {
   const std::string where = finding.device == ledger::kHost
                                 ? ""
                                 : absl::StrCat(" on ", session->DeviceName(finding.device));
-  out->Write(absl::StrCat(
-      terminal.Paint(report::Style::kNumber,
-                     report::PadLeft(report::FormatBytes(finding.bytes), 10)),
-      "  ", report::FormatCount(finding.count), finding.count == 1 ? " allocation" : " allocations",
-      " of ", std::string(ledger::AccountTitle(finding.account)), " memory", where, ", owner ",
-      std::string(analyses::OwnerClassName(finding.owner)), "\n"));
+  out->Write(absl::StrCat(terminal.Paint(report::Style::kNumber,
+                                         report::PadLeft(report::FormatBytes(finding.bytes), 10)),
+                          "  ", report::FormatCount(finding.count),
+                          finding.count == 1 ? " allocation" : " allocations", " of ",
+                          std::string(ledger::AccountTitle(finding.account)), " memory", where,
+                          ", owner ", std::string(analyses::OwnerClassName(finding.owner)), "\n"));
   out->Write(absl::StrCat("      ", VerdictText(finding), "; this stack allocated ",
                           report::FormatCount(finding.site_allocations), " and freed ",
                           report::FormatCount(finding.site_frees)));
@@ -140,8 +140,7 @@ void PrintPart(Session* session, const std::vector<Finding>& findings, bool aliv
   }
   if (stacks > top) {
     out->Write(session->terminal().Paint(
-        report::Style::kFaint,
-        absl::StrCat("  … ", stacks - top, " more (--top 0 shows all)\n")));
+        report::Style::kFaint, absl::StrCat("  … ", stacks - top, " more (--top 0 shows all)\n")));
   }
 }
 
@@ -149,8 +148,7 @@ absl::Status Leaks(Session* session, Output* out, bool* trustworthy) {
   analyses::Leaks leaks(session->filter(kKinds));
   absl::StatusOr<analyses::RunResult> result = session->Run({&leaks});
   if (!result.ok()) return result.status();
-  std::vector<Finding> findings =
-      leaks.Findings(result->ledger_pointers(), &session->owners());
+  std::vector<Finding> findings = leaks.Findings(result->ledger_pointers(), &session->owners());
   std::erase_if(findings, [&](const Finding& finding) {
     return finding.bytes < session->options().min_size;
   });
@@ -170,11 +168,6 @@ absl::Status Leaks(Session* session, Output* out, bool* trustworthy) {
 
 }  // namespace
 
-void AddLeaksCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("leaks", "what was not freed, and what that means");
-  auto options = std::make_shared<CommonOptions>();
-  AddOptions(command, options.get(), kFilterOptions | kListOptions | kSymbolOptions);
-  command->callback([=] { *action = [=] { return RunOnTraces(options.get(), Leaks); }; });
-}
+int RunLeaks(CommonOptions* options) { return RunOnTraces(options, Leaks); }
 
 }  // namespace gputrace::cli

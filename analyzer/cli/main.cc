@@ -7,7 +7,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_replace.h"
 #include "analyzer/cli/command.h"
-#include "analyzer/cli/run.h"
+#include "analyzer/cli/commands.h"
 #include "analyzer/cli/run.h"
 #include "analyzer/report/terminal.h"
 
@@ -36,15 +36,7 @@ int Main(int argc, char** argv) {
            " (--help shows the options)\n";
   });
   Action action;
-  app.add_subcommand("run", "run a command under the tracer");  // for --help: handled above
-  AddInfoCommand(&app, &action);
-  AddSummaryCommand(&app, &action);
-  AddLiveCommand(&app, &action);
-  AddPeakCommand(&app, &action);
-  AddTimelineCommand(&app, &action);
-  AddLeaksCommand(&app, &action);
-  AddDumpCommand(&app, &action);
-  AddRepairCommand(&app, &action);
+  AddCommands(&app, &action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

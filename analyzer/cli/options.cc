@@ -56,36 +56,4 @@ absl::Status CommonOptions::Check() {
   return absl::OkStatus();
 }
 
-void AddOptions(CLI::App* command, CommonOptions* options, unsigned groups) {
-  command->add_option("TRACE", options->traces,
-                      "a .gputrace file, or a folder of them; several are the processes of one job")
-      ->required();
-  command->add_flag("--json", options->json, "print JSON (docs/schema)");
-  command->add_flag("--separate", options->separate, "report each trace by itself");
-  command->add_flag("--strict", options->strict, "exit code 3 if the result cannot be trusted");
-  command->add_flag("--quiet,-q", options->quiet, "no progress, no hints");
-  command->add_option("--color", options->color_text, "auto, always or never");
-  command->add_option("--max-memory", options->max_memory_text,
-                      "give up rather than use more memory than this");
-  if (groups & kFilterOptions) {
-    command->add_option("--device", options->device,
-                        "only this device: its index, its UUID, or host:N");
-    command->add_option("--kind", options->kind_text,
-                        "only these kinds of memory, comma-separated; all for all");
-  }
-  if (groups & kListOptions) {
-    command->add_option("--top", options->top_text, "how many to list; 0 for all");
-    command->add_option("--min-size", options->min_size_text, "leave out what is smaller");
-    command->add_option("--by", options->by_text, "stack or library");
-  }
-  if (groups & kSymbolOptions) {
-    command->add_flag("--native", options->native, "whole stacks");
-    command->add_flag("--no-symbols", options->no_symbols, "modules and offsets only");
-    command->add_option("--sysroot", options->sysroot,
-                        "where the traced machine's files are, as / was there");
-    command->add_option("--debug-dir", options->debug_dirs,
-                        "a folder of separate debug information; may be repeated");
-  }
-}
-
 }  // namespace gputrace::cli

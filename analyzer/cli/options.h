@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that commands which read traces have in common.
+// The options of the commands, as they were typed and as they are meant.
 #ifndef GPUTRACE_ANALYZER_CLI_OPTIONS_H_
 #define GPUTRACE_ANALYZER_CLI_OPTIONS_H_
 
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "analyzer/ledger/account.h"
 #include "analyzer/report/terminal.h"
@@ -48,14 +47,20 @@ struct CommonOptions {
   absl::Status Check();
 };
 
-// Which groups of options a command has.
-enum OptionGroup : unsigned {
-  kTraceOptions = 0,        // TRACE…, --json, --color, …: every command that reads traces
-  kFilterOptions = 1,       // --device, --kind
-  kListOptions = 2,         // --top, --min-size, --by
-  kSymbolOptions = 4,       // --native, --no-symbols, --sysroot, --debug-dir
+struct LiveOptions : CommonOptions {
+  std::string at = "end";
 };
-void AddOptions(CLI::App* command, CommonOptions* options, unsigned groups);
+
+struct TimelineOptions : CommonOptions {
+  bool csv = false;
+  size_t points = 1000;
+};
+
+struct RepairOptions {
+  std::vector<std::string> traces;
+  std::string output;  // empty: in place
+  bool json = false;
+};
 
 }  // namespace gputrace::cli
 

@@ -30,8 +30,8 @@ void Output::Flush() {
     } else if (errno != EINTR) {
       closed_ = true;
       if (errno != EPIPE) {
-        status_ = absl::UnavailableError(
-            absl::StrCat("standard output: ", std::string(strerror(errno))));
+        status_ =
+            absl::UnavailableError(absl::StrCat("standard output: ", std::string(strerror(errno))));
       }
     }
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gputrace peak and gputrace live: who held memory at a moment.
 #include <cmath>
-#include <memory>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -13,6 +12,7 @@
 #include "analyzer/cli/text.h"
 #include "analyzer/report/json.h"
 #include "analyzer/report/units.h"
+#include "nlohmann/json.hpp"
 
 namespace gputrace::cli {
 namespace {
@@ -23,13 +23,13 @@ constexpr size_t kDefaultTop = 10;
 constexpr size_t kFrames = 8;
 
 struct Moment {
-  std::string command;               // the schema's name
+  std::string command;  // the schema's name
   bool is_peak = true;
-  std::optional<int64_t> until_ns;   // absent: to the end
+  std::optional<int64_t> until_ns;  // absent: to the end
 };
 
 std::string DescribeFilter(const Session& session, const analyses::Filter& filter) {
-  std::string text = absl::StrCat(ledger::KindNames(filter.accounts), " memory");
+  std::string text = absl::StrCat(ledger::DescribeKinds(filter.accounts), " memory");
   if (filter.device.has_value()) {
     absl::StrAppend(&text, " of ", session.DeviceName(*filter.device));
   } else if (session.job().devices().size() > 1) {
@@ -45,8 +45,8 @@ absl::Status Report(Session* session, const Moment& moment, Output* out, bool* t
   const uint64_t bytes = moment.is_peak ? peak.bytes() : peak.current_bytes();
   const int64_t time_ns =
       moment.is_peak ? peak.time_ns() : moment.until_ns.value_or(result->end_ns);
-  const std::vector<Share> shares = GroupShares(
-      session, moment.is_peak ? peak.AtPeak() : peak.Now(), session->options().by);
+  const std::vector<Share> shares =
+      GroupShares(session, moment.is_peak ? peak.AtPeak() : peak.Now(), session->options().by);
   uint64_t covered = 0;
   for (const Share& share : shares) covered += share.bytes;
   const size_t top = session->options().top.value_or(session->options().json ? 0 : kDefaultTop);
@@ -68,11 +68,11 @@ absl::Status Report(Session* session, const Moment& moment, Output* out, bool* t
     return absl::OkStatus();
   }
   PrintProcesses(session, result->end_ns, out);
-  const std::string held = absl::StrCat(report::FormatBytes(bytes), " of ",
-                                        DescribeFilter(*session, peak.filter()), " at ",
-                                        report::FormatDuration(time_ns));
-  PrintHeading(*session, moment.is_peak ? absl::StrCat("Peak: ", held) : absl::StrCat("Held: ", held),
-               out);
+  const std::string held =
+      absl::StrCat(report::FormatBytes(bytes), " of ", DescribeFilter(*session, peak.filter()),
+                   " at ", report::FormatDuration(time_ns));
+  PrintHeading(*session,
+               moment.is_peak ? absl::StrCat("Peak: ", held) : absl::StrCat("Held: ", held), out);
   PrintShares(*session, shares, shown, bytes, kFrames, out);
   const analyses::Trust trust = session->Trust(*result);
   *trustworthy = trust.ledger_complete;
@@ -86,7 +86,8 @@ absl::Status ParseMoment(const std::string& text, Moment* moment) {
   moment->is_peak = text == "peak";
   if (moment->is_peak || text == "end") return absl::OkStatus();
   double seconds = 0;
-  if (!absl::SimpleAtod(text, &seconds) || !std::isfinite(seconds) || seconds < 0 || seconds > 9e9) {
+  if (!absl::SimpleAtod(text, &seconds) || !std::isfinite(seconds) || seconds < 0 ||
+      seconds > 9e9) {
     return absl::InvalidArgumentError(
         absl::StrCat("--at: '", text, "' is neither seconds nor end nor peak"));
   }
@@ -96,36 +97,20 @@ absl::Status ParseMoment(const std::string& text, Moment* moment) {
 
 }  // namespace
 
-void AddPeakCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("peak", "who held memory when the most was held");
-  auto options = std::make_shared<CommonOptions>();
-  AddOptions(command, options.get(), kFilterOptions | kListOptions | kSymbolOptions);
-  command->callback([=] {
-    *action = [=] {
-      return RunOnTraces(options.get(), [](Session* session, Output* out, bool* trustworthy) {
-        return Report(session, {"peak", true, std::nullopt}, out, trustworthy);
-      });
-    };
+int RunPeak(CommonOptions* options) {
+  return RunOnTraces(options, [](Session* session, Output* out, bool* trustworthy) {
+    return Report(session, {"peak", true, std::nullopt}, out, trustworthy);
   });
 }
 
-void AddLiveCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("live", "who holds memory at a moment");
-  auto options = std::make_shared<CommonOptions>();
-  auto at = std::make_shared<std::string>("end");
-  AddOptions(command, options.get(), kFilterOptions | kListOptions | kSymbolOptions);
-  command->add_option("--at", *at, "seconds since the start, end, or peak");
-  command->callback([=] {
-    *action = [=] {
-      Moment moment;
-      moment.command = "live";
-      if (absl::Status status = ParseMoment(*at, &moment); !status.ok()) {
-        return Fail(std::string(status.message()));
-      }
-      return RunOnTraces(options.get(), [moment](Session* session, Output* out, bool* trustworthy) {
-        return Report(session, moment, out, trustworthy);
-      });
-    };
+int RunLive(LiveOptions* options) {
+  Moment moment;
+  moment.command = "live";
+  if (absl::Status status = ParseMoment(options->at, &moment); !status.ok()) {
+    return Fail(std::string(status.message()));
+  }
+  return RunOnTraces(options, [&](Session* session, Output* out, bool* trustworthy) {
+    return Report(session, moment, out, trustworthy);
   });
 }
 

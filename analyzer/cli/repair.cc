@@ -2,8 +2,6 @@
 // gputrace repair: makes traces whole again.
 #include "trace/repair.h"
 
-#include <memory>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/cli/command.h"
@@ -12,17 +10,12 @@
 #include "analyzer/report/json.h"
 #include "analyzer/report/terminal.h"
 #include "analyzer/report/units.h"
+#include "nlohmann/json.hpp"
 
 namespace gputrace::cli {
 namespace {
 
 using report::Json;
-
-struct RepairOptions {
-  std::vector<std::string> traces;
-  std::string output;
-  bool json = false;
-};
 
 Json ResultJson(const std::string& path, const trace::RepairResult& result) {
   Json json;
@@ -81,14 +74,6 @@ int Repair(const RepairOptions& options) {
 
 }  // namespace
 
-void AddRepairCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand(
-      "repair", "rebuild the index, fold in what a killed process left in its rings");
-  auto options = std::make_shared<RepairOptions>();
-  command->add_option("TRACE", options->traces, "a .gputrace file, or a folder of them")->required();
-  command->add_option("-o,--output", options->output, "write here and leave the original alone");
-  command->add_flag("--json", options->json, "print JSON (docs/schema)");
-  command->callback([=] { *action = [=] { return Repair(*options); }; });
-}
+int RunRepair(RepairOptions* options) { return Repair(*options); }
 
 }  // namespace gputrace::cli

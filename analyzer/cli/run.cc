@@ -106,15 +106,4 @@ int RunMain(int argc, char** argv) {
   return EndLike(result.wait_status);
 }
 
-void AddRunCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("run", "Run a command under the tracer");
-  command->allow_extras();
-  // main() has not let a command line that begins with `run` come here.
-  command->callback([action] {
-    *action = [] {
-      return Fail("options of gputrace run come after its name: gputrace run [options] -- CMD…");
-    };
-  });
-}
-
 }  // namespace gputrace::cli

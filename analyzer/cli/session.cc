@@ -24,10 +24,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const CommonOptions& opti
       symbols::Symbolizer::Create(symbol_options);
   if (!symbolizer.ok()) return symbolizer.status();
   session->symbolizer_ = *std::move(symbolizer);
-  session->owners_ =
-      std::make_unique<analyses::OwnerTable>(session->job_.get(), &session->sites_);
-  session->stacks_ = std::make_unique<report::StackReader>(
-      session->job_.get(), &session->sites_, session->symbolizer_.get());
+  session->owners_ = std::make_unique<analyses::OwnerTable>(session->job_.get(), &session->sites_);
+  session->stacks_ = std::make_unique<report::StackReader>(session->job_.get(), &session->sites_,
+                                                           session->symbolizer_.get());
   session->trust_ = std::make_unique<analyses::TrustCollector>(session->job_.get());
   if (!options.device.empty()) {
     absl::StatusOr<int32_t> device = ingest::FindDevice(*session->job_, options.device);

@@ -38,7 +38,8 @@ class Session {
   // --device and --kind; `kinds` where no kind was asked for.
   analyses::Filter filter(ledger::AccountSet kinds) const;
 
-  // Reads the job once, to the end or `until_ns`, with a line of progress on stderr where that is wanted.
+  // Reads the job once, to the end or `until_ns`, with a line of progress on stderr where that is
+  // wanted.
   absl::StatusOr<analyses::RunResult> Run(const std::vector<ledger::Observer*>& observers,
                                           std::optional<int64_t> until_ns = std::nullopt);
   // Of the last run, and of the symbols asked for until now.
@@ -63,11 +64,10 @@ class Session {
 };
 
 // Writes a command's answer about one job. Sets `*trustworthy` to whether --strict may be content.
-using SessionBody =
-    std::function<absl::Status(Session* session, Output* out, bool* trustworthy)>;
+using SessionBody = std::function<absl::Status(Session* session, Output* out, bool* trustworthy)>;
 
-// Opens the traces (each by itself with --separate), runs `body`, and turns what came of it into the exit
-// code; errors go to stderr as one line.
+// Opens the traces (each by itself with --separate), runs `body`, and turns what came of it into
+// the exit code; errors go to stderr as one line.
 int RunOnTraces(CommonOptions* options, const SessionBody& body);
 
 }  // namespace gputrace::cli

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
+#include "nlohmann/json.hpp"
 
 namespace gputrace::cli {
 

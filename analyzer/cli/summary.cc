@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gputrace summary: who holds memory, and what of it can be known.
 #include <algorithm>
-#include <memory>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +15,7 @@
 #include "analyzer/report/json.h"
 #include "analyzer/report/table.h"
 #include "analyzer/report/units.h"
+#include "nlohmann/json.hpp"
 
 namespace gputrace::cli {
 namespace {
@@ -142,7 +142,8 @@ void Summary::PrintLedgers(Output* out) {
 }
 
 void Summary::PrintDevices(Output* out) {
-  report::Table table({{"device", report::Align::kLeft, true}, {"at the end"}, {"peak"}, {"at"}, {"size"}});
+  report::Table table(
+      {{"device", report::Align::kLeft, true}, {"at the end"}, {"peak"}, {"at"}, {"size"}});
   for (const ingest::Device& device : session_.job().devices()) {
     const analyses::DeviceStatistics* of = statistics_.device(device.index);
     if (of == nullptr || of->total.peak == 0) continue;
@@ -172,9 +173,8 @@ void Summary::PrintOwners(Output* out) {
   const size_t top = session_.options().top.value_or(kDefaultTop);
   for (size_t i = 0; i < order.size() && (top == 0 || i < top); ++i) {
     const analyses::OwnerStatistics& of = owners_.owners()[order[i]];
-    std::vector<std::string> row = {
-        report::EscapeForTerminal(session_.owners().name(order[i])), FormatBytes(of.device.current),
-        FormatBytes(of.device.peak)};
+    std::vector<std::string> row = {report::EscapeForTerminal(session_.owners().name(order[i])),
+                                    FormatBytes(of.device.current), FormatBytes(of.device.peak)};
     if (managed) row.push_back(FormatBytes(of.managed.peak));
     if (host) row.push_back(FormatBytes(of.host.peak));
     table.AddRow(std::move(row));
@@ -192,7 +192,7 @@ void Summary::PrintPeak(Output* out) {
   if (peak_.bytes() == 0) return;
   PrintHeading(session_,
                absl::StrCat("At the peak: ", FormatBytes(peak_.bytes()), " of ",
-                            ledger::KindNames(peak_.filter().accounts), " memory at ",
+                            ledger::DescribeKinds(peak_.filter().accounts), " memory at ",
                             report::FormatDuration(peak_.time_ns())),
                out);
   const std::vector<Share> shares = GroupShares(&session_, peak_.AtPeak(), session_.options().by);
@@ -207,14 +207,14 @@ void Summary::PrintKept(Output* out) {
                         held.stacks == 1 ? " stack" : " stacks");
   };
   PrintHeading(session_, "Not freed by the program", out);
-  out->Write(absl::StrCat("  alive at the end:              ",
-                          alive_.count == 0 ? "nothing" : describe(alive_), "\n"));
+  out->Write(absl::StrCat(
+      "  alive at the end:              ", alive_.count == 0 ? "nothing" : describe(alive_), "\n"));
   if (context_ended_.count > 0) {
     out->Write(absl::StrCat("  ended only with their context: ", describe(context_ended_), "\n"));
   }
   if (!session_.options().quiet && alive_.count + context_ended_.count > 0) {
-    out->Write(session_.terminal().Paint(report::Style::kFaint,
-                                         "  gputrace leaks lists them by stack\n"));
+    out->Write(
+        session_.terminal().Paint(report::Style::kFaint, "  gputrace leaks lists them by stack\n"));
   }
 }
 
@@ -222,15 +222,14 @@ void Summary::PrintUntraced(Output* out) {
   const std::vector<analyses::UntracedSample> samples = statistics_.untraced();
   PrintHeading(session_, "What cannot be traced", out);
   if (samples.empty()) {
-    out->Write(
-        "  unknown: the program never asked the driver how much memory is in use\n");
+    out->Write("  unknown: the program never asked the driver how much memory is in use\n");
     return;
   }
   for (const analyses::UntracedSample& sample : samples) {
     const int64_t untraced = sample.untraced();
     out->Write(absl::StrCat(
-        "  ", session_.DeviceName(sample.device), " at ", report::FormatDuration(sample.time_ns), ": ",
-        FormatBytes(sample.driver_used), " in use, ", FormatBytes(sample.traced), " traced, ",
+        "  ", session_.DeviceName(sample.device), " at ", report::FormatDuration(sample.time_ns),
+        ": ", FormatBytes(sample.driver_used), " in use, ", FormatBytes(sample.traced), " traced, ",
         report::FormatBytesDelta(untraced),
         " untraced (contexts, modules, rounding, other processes)\n"));
   }
@@ -318,25 +317,17 @@ Json Summary::ToJson() {
 
 }  // namespace
 
-void AddSummaryCommand(CLI::App* app, Action* action) {
-  CLI::App* command =
-      app->add_subcommand("summary", "who holds memory: by kind, device, library and stack");
-  auto options = std::make_shared<CommonOptions>();
-  AddOptions(command, options.get(), kFilterOptions | kListOptions | kSymbolOptions);
-  command->callback([=] {
-    *action = [=] {
-      return RunOnTraces(options.get(), [](Session* session, Output* out, bool* trustworthy) {
-        Summary summary(session);
-        if (absl::Status status = summary.Compute(); !status.ok()) return status;
-        if (session->options().json) {
-          out->Write(report::Render(summary.ToJson()));
-        } else {
-          summary.Print(out);
-        }
-        *trustworthy = summary.trustworthy();
-        return absl::OkStatus();
-      });
-    };
+int RunSummary(CommonOptions* options) {
+  return RunOnTraces(options, [](Session* session, Output* out, bool* trustworthy) {
+    Summary summary(session);
+    if (absl::Status status = summary.Compute(); !status.ok()) return status;
+    if (session->options().json) {
+      out->Write(report::Render(summary.ToJson()));
+    } else {
+      summary.Print(out);
+    }
+    *trustworthy = summary.trustworthy();
+    return absl::OkStatus();
   });
 }
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/report/json.h"
 #include "analyzer/report/units.h"
-#include "nlohmann/json.hpp"
 
 namespace gputrace::cli {
 namespace {
@@ -17,14 +17,7 @@ constexpr size_t kMaxReasons = 5;
 
 // The words of a command line, out of the JSON array that a trace has.
 std::string CommandLine(const trace::Dictionary& dictionary) {
-  const nlohmann::json words =
-      nlohmann::json::parse(dictionary.fact("args"), nullptr, /*allow_exceptions=*/false);
-  std::vector<std::string> parts;
-  if (words.is_array()) {
-    for (const nlohmann::json& word : words) {
-      if (word.is_string()) parts.push_back(word.get<std::string>());
-    }
-  }
+  std::vector<std::string> parts = report::ParseStrings(dictionary.fact("args"));
   if (parts.empty()) parts.emplace_back(dictionary.fact("exe"));
   return absl::StrJoin(parts, " ");
 }
@@ -54,16 +47,15 @@ void PrintProcesses(Session* session, int64_t end_ns, Output* out) {
     if (!dictionary.fact("host").empty()) {
       absl::StrAppend(&details, " on ", report::EscapeForTerminal(dictionary.fact("host")));
     }
-    const std::string duration =
-        session->job().processes().size() == 1
-            ? absl::StrCat(report::FormatDuration(end_ns), ", ")
-            : "";
+    const std::string duration = session->job().processes().size() == 1
+                                     ? absl::StrCat(report::FormatDuration(end_ns), ", ")
+                                     : "";
     absl::StrAppend(&details, "): ", duration, EndedText(process.reader->health().ended));
     const auto width = static_cast<size_t>(session->terminal().width());
     const size_t taken = report::DisplayWidth(details);
-    const std::string command =
-        report::FitWidth(report::EscapeForTerminal(CommandLine(dictionary)),
-                         std::max<size_t>(width > taken ? width - taken : 0, 20), report::Cut::kMiddle);
+    const std::string command = report::FitWidth(
+        report::EscapeForTerminal(CommandLine(dictionary)),
+        std::max<size_t>(width > taken ? width - taken : 0, 20), report::Cut::kMiddle);
     out->Write(absl::StrCat(session->terminal().Paint(Style::kName, command), details, "\n"));
   }
 }
@@ -83,9 +75,9 @@ void PrintTrust(const Session& session, const analyses::Trust& trust, Output* ou
                             " more (gputrace info lists them)\n"));
   }
   if (!trust.uncovered_entries.empty()) {
-    out->Write(absl::StrCat(
-        "  driver functions that this version does not know: ",
-        report::EscapeForTerminal(absl::StrJoin(trust.uncovered_entries, ", ")), "\n"));
+    out->Write(absl::StrCat("  driver functions that this version does not know: ",
+                            report::EscapeForTerminal(absl::StrJoin(trust.uncovered_entries, ", ")),
+                            "\n"));
   }
 }
 
@@ -111,14 +103,16 @@ void PrintStack(const Session& session, uint32_t site, size_t frames, Output* ou
     ++shown;
     const auto width = static_cast<size_t>(session.terminal().width());
     out->Write(absl::StrCat(
-        "      ", report::FitWidth(report::FrameText(*frame), width - 6, report::Cut::kMiddle), "\n"));
+        "      ", report::FitWidth(report::FrameText(*frame), width - 6, report::Cut::kMiddle),
+        "\n"));
   }
   if (shown == 0) {
     out->Write(absl::StrCat("      ", report::FrameText(*all.front()), "\n"));
   }
   if (left > 0) {
     out->Write(absl::StrCat(
-        session.terminal().Paint(Style::kFaint, absl::StrCat("      … ", Frames(left), " more")), "\n"));
+        session.terminal().Paint(Style::kFaint, absl::StrCat("      … ", Frames(left), " more")),
+        "\n"));
   }
 }
 
@@ -137,9 +131,9 @@ void PrintShares(const Session& session, const std::vector<Share>& shares, size_
         report::PadLeft(report::FormatShare(share.bytes, whole), 7), "  ",
         share.library.empty()
             ? ""
-            : absl::StrCat(session.terminal().Paint(
-                               Style::kName, report::EscapeForTerminal(share.library)),
-                           ", "),
+            : absl::StrCat(
+                  session.terminal().Paint(Style::kName, report::EscapeForTerminal(share.library)),
+                  ", "),
         report::FormatCount(share.count), share.count == 1 ? " allocation\n" : " allocations\n"));
     if (share.library.empty()) PrintStack(session, share.site, frames, out);
   }

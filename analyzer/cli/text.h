@@ -23,8 +23,8 @@ void PrintTrust(const Session& session, const analyses::Trust& trust, Output* ou
 // A heading of a part of the output, with an empty line before it.
 void PrintHeading(const Session& session, const std::string& title, Output* out);
 
-// Frames under a list's entry: the whole stack with --native, else the frames nearest to the allocation that
-// are not just passed through.
+// Frames under a list's entry: the whole stack with --native, else the frames nearest to the
+// allocation that are not just passed through.
 void PrintStack(const Session& session, uint32_t site, size_t frames, Output* out);
 
 // A list of shares with their stacks or libraries, and a line for those left out. `whole`: 100 %.

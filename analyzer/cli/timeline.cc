@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // gputrace timeline: memory over time.
-#include <memory>
-
-#include "absl/strings/str_cat.h"
 #include "analyzer/analyses/timeline.h"
+#include "absl/strings/str_cat.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/session.h"
 #include "analyzer/cli/text.h"
 #include "analyzer/report/chart.h"
 #include "analyzer/report/json.h"
 #include "analyzer/report/units.h"
+#include "nlohmann/json.hpp"
 
 namespace gputrace::cli {
 namespace {
 
 using analyses::Timeline;
 using report::Json;
-
-struct TimelineOptions : CommonOptions {
-  bool csv = false;
-  size_t points = 1000;
-};
 
 Json SeriesJson(const Timeline::Series& series) {
   Json points = Json::array();
@@ -69,11 +63,12 @@ void PrintText(Session* session, const analyses::RunResult& result, const Timeli
   PrintTrust(*session, session->Trust(result), out);
   const Timeline::Series& total = timeline.total();
   if (total.peak == 0) {
-    out->Write(absl::StrCat("No ", ledger::KindNames(filter.accounts), " memory was allocated.\n"));
+    out->Write(
+        absl::StrCat("No ", ledger::DescribeKinds(filter.accounts), " memory was allocated.\n"));
     return;
   }
   PrintHeading(*session,
-               absl::StrCat(ledger::KindNames(filter.accounts), " memory: at most ",
+               absl::StrCat(ledger::DescribeKinds(filter.accounts), " memory: at most ",
                             report::FormatBytes(total.peak), " at ",
                             report::FormatDuration(total.peak_time_ns), ", ",
                             report::FormatBytes(total.current), " at the end"),
@@ -100,19 +95,9 @@ absl::Status Run(const TimelineOptions& options, Session* session, Output* out, 
 
 }  // namespace
 
-void AddTimelineCommand(CLI::App* app, Action* action) {
-  CLI::App* command = app->add_subcommand("timeline", "memory over time");
-  auto options = std::make_shared<TimelineOptions>();
-  AddOptions(command, options.get(), kFilterOptions);
-  command->add_flag("--csv", options->csv, "print points as CSV");
-  command->add_option("--points", options->points, "at most so many points per series")
-      ->check(CLI::Range(6, 1'000'000));
-  command->callback([=] {
-    *action = [=] {
-      return RunOnTraces(options.get(), [=](Session* session, Output* out, bool* trustworthy) {
-        return Run(*options, session, out, trustworthy);
-      });
-    };
+int RunTimeline(TimelineOptions* options) {
+  return RunOnTraces(options, [=](Session* session, Output* out, bool* trustworthy) {
+    return Run(*options, session, out, trustworthy);
   });
 }
 

@@ -6,7 +6,7 @@
 namespace gputrace::ingest {
 
 bool Cursor::Next() {
-  while (position_ == records_.size()) {
+  while (position_ == batch_.size()) {
     if (!Fill()) return false;
   }
   ++position_;
@@ -14,15 +14,17 @@ bool Cursor::Next() {
 }
 
 bool Cursor::Fill() {
-  records_.clear();
-  operands_.clear();
+  batch_.Clear();
   position_ = 0;
-  const auto keep = [this](const trace::Record& record) { Keep(record); };
+  const auto keep = [this](trace::Record record) {
+    record.time_ns += offset_ns_;
+    batch_.Add(record);
+  };
   if (next_block_ < reader_->blocks().size()) {
     const size_t block = next_block_++;
     if (absl::Status status = reader_->ReadBlock(block, keep); !status.ok()) {
-      damage_->push_back(absl::StrCat("block at byte ", reader_->blocks()[block].offset, ": ",
-                                      status.message()));
+      damage_->push_back(
+          absl::StrCat("block at byte ", reader_->blocks()[block].offset, ": ", status.message()));
     }
   } else if (!rings_read_) {
     rings_read_ = true;
@@ -30,20 +32,8 @@ bool Cursor::Fill() {
   } else {
     return false;
   }
-  // Only now do the operands stay where they are.
-  size_t first = 0;
-  for (trace::Record& record : records_) {
-    const size_t count = record.operands.size();
-    record.operands = {operands_.data() + first, count};
-    first += count;
-  }
+  batch_.Seal();
   return true;
-}
-
-void Cursor::Keep(const trace::Record& record) {
-  records_.push_back(record);
-  records_.back().time_ns += offset_ns_;
-  operands_.insert(operands_.end(), record.operands.begin(), record.operands.end());
 }
 
 }  // namespace gputrace::ingest

@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/ingest/record_batch.h"
 #include "trace/reader.h"
 
 namespace gputrace::ingest {
 
-// Holds one decoded block. Times are moved by `offset_ns`. Blocks that do not decode are skipped and named
-// in `damage`.
+// Holds one decoded block. Times are moved by `offset_ns`. Blocks that do not decode are skipped
+// and named in `damage`.
 class Cursor {
  public:
   Cursor(trace::Reader* reader, int64_t offset_ns, std::vector<std::string>* damage)
@@ -24,19 +25,17 @@ class Cursor {
   // Goes to the next record, at first to the first. False at the end.
   bool Next();
   // Valid until Next is called again.
-  const trace::Record& record() const { return records_[position_ - 1]; }
+  const trace::Record& record() const { return batch_[position_ - 1]; }
 
  private:
   bool Fill();
-  void Keep(const trace::Record& record);
 
   trace::Reader* const reader_;
   const int64_t offset_ns_;
   std::vector<std::string>* const damage_;
   size_t next_block_ = 0;
   bool rings_read_ = false;
-  std::vector<trace::Record> records_;
-  std::vector<uint64_t> operands_;
+  RecordBatch batch_;
   size_t position_ = 0;
 };
 

@@ -26,7 +26,8 @@ absl::Status AddFolder(const std::string& folder, std::vector<std::string>* file
     if (at->path().extension() == ".gputrace") found.push_back(at->path().string());
   }
   if (error) return ErrorOf(folder, error);
-  if (found.empty()) return absl::NotFoundError(absl::StrCat(folder, ": no traces (*.gputrace) in it"));
+  if (found.empty())
+    return absl::NotFoundError(absl::StrCat(folder, ": no traces (*.gputrace) in it"));
   std::sort(found.begin(), found.end());
   files->insert(files->end(), found.begin(), found.end());
   return absl::OkStatus();

@@ -10,8 +10,9 @@
 
 namespace gputrace::ingest {
 
-// A file stands for itself, a folder for the `*.gputrace` files in it, in order of name. kNotFound names
-// what is not there, and folders without a trace; kPermissionDenied what cannot be looked into.
+// A file stands for itself, a folder for the `*.gputrace` files in it, in order of name. kNotFound
+// names what is not there, and folders without a trace; kPermissionDenied what cannot be looked
+// into.
 absl::StatusOr<std::vector<std::string>> ExpandInputs(const std::vector<std::string>& arguments);
 
 }  // namespace gputrace::ingest

@@ -10,12 +10,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "analyzer/ingest/cursor.h"
+#include "analyzer/ingest/read_ahead.h"
 
 namespace gputrace::ingest {
 namespace {
 
 // No machine has more: a larger ordinal is damage.
 constexpr int32_t kMaxDevices = 1024;
+
+// Shorter traces are read in less time than it takes to start one.
+constexpr size_t kBlocksWorthAThread = 8;
 
 // CUDA_VISIBLE_DEVICES may also list UUIDs; then the physical number is unknown.
 std::optional<int32_t> PhysicalIndex(const trace::Dictionary& dictionary, int32_t ordinal) {
@@ -32,7 +36,8 @@ std::optional<int32_t> PhysicalIndex(const trace::Dictionary& dictionary, int32_
 
 int32_t HighestOrdinal(const trace::Dictionary& dictionary) {
   int32_t highest = -1;
-  for (const trace::Device& device : dictionary.devices()) highest = std::max(highest, device.ordinal);
+  for (const trace::Device& device : dictionary.devices())
+    highest = std::max(highest, device.ordinal);
   for (const trace::Context& context : dictionary.contexts()) {
     highest = std::max(highest, context.device);
   }
@@ -82,10 +87,10 @@ void Job::AddDevices(Process* process) {
 int32_t Job::FindOrAddDevice(const trace::Device& device, const Process& process) {
   const std::string host = process.host();
   for (const Device& known : devices_) {
-    const bool same = device.uuid.empty() || known.uuid.empty()
-                          ? known.uuid == device.uuid && known.host == host &&
-                                known.ordinal == device.ordinal
-                          : known.uuid == device.uuid;
+    const bool same =
+        device.uuid.empty() || known.uuid.empty()
+            ? known.uuid == device.uuid && known.host == host && known.ordinal == device.ordinal
+            : known.uuid == device.uuid;
     if (same) return known.index;
   }
   Device added;
@@ -115,8 +120,8 @@ ledger::ProcessDescription Job::Describe(uint32_t index) const {
   description.entries = dictionary.entries();
   description.devices = process.devices;
   for (const trace::Context& context : dictionary.contexts()) {
-    const bool known = context.device >= 0 &&
-                       static_cast<size_t>(context.device) < process.devices.size();
+    const bool known =
+        context.device >= 0 && static_cast<size_t>(context.device) < process.devices.size();
     description.contexts.push_back(
         {context.handle,
          known ? process.devices[static_cast<size_t>(context.device)] : ledger::kHost});
@@ -127,13 +132,17 @@ ledger::ProcessDescription Job::Describe(uint32_t index) const {
   return description;
 }
 
-absl::Status Job::ForEach(absl::FunctionRef<void(const TimedRecord&)> visit) {
-  if (processes_.size() != 1) return ForEachMerged(visit);
-  return processes_[0].reader->ForEach(
-      [&](const trace::Record& record) { visit(TimedRecord{0, record}); });
+absl::Status Job::ForEach(absl::FunctionRef<void(const TimedRecord&)> visit,
+                          absl::FunctionRef<void(uint32_t, int64_t)> on_end) {
+  if (processes_.size() != 1) return ForEachMerged(visit, on_end);
+  const auto visit_record = [&](const trace::Record& record) { visit(TimedRecord{0, record}); };
+  trace::Reader* reader = processes_[0].reader.get();
+  return reader->blocks().size() < kBlocksWorthAThread ? reader->ForEach(visit_record)
+                                                       : ReadAhead(reader, visit_record);
 }
 
-absl::Status Job::ForEachMerged(absl::FunctionRef<void(const TimedRecord&)> visit) {
+absl::Status Job::ForEachMerged(absl::FunctionRef<void(const TimedRecord&)> visit,
+                                absl::FunctionRef<void(uint32_t, int64_t)> on_end) {
   std::vector<std::unique_ptr<Cursor>> cursors;
   std::vector<std::pair<int64_t, uint32_t>> heap;  // the earliest on top
   const auto later = [](const auto& a, const auto& b) { return a > b; };
@@ -152,11 +161,16 @@ absl::Status Job::ForEachMerged(absl::FunctionRef<void(const TimedRecord&)> visi
     Cursor& cursor = *cursors[process];
     // Mostly the same process goes on; then the heap need not be touched.
     bool more = true;
+    int64_t last_ns = 0;
     do {
+      last_ns = cursor.record().time_ns;
       visit(TimedRecord{process, cursor.record()});
       more = cursor.Next();
     } while (more && (heap.empty() || cursor.record().time_ns <= heap.front().first));
-    if (!more) continue;
+    if (!more) {
+      if (!heap.empty()) on_end(process, last_ns);
+      continue;
+    }
     heap.emplace_back(cursor.record().time_ns, process);
     std::push_heap(heap.begin(), heap.end(), later);
   }
@@ -179,10 +193,12 @@ absl::StatusOr<int32_t> FindDevice(const Job& job, const std::string& text) {
                                      device.physical.value_or(device.ordinal) == number
                                : !text.empty() && absl::StartsWith(device.uuid, text);
     if (!fits) continue;
-    if (found >= 0) return absl::InvalidArgumentError(absl::StrCat("'", text, "' fits several devices"));
+    if (found >= 0)
+      return absl::InvalidArgumentError(absl::StrCat("'", text, "' fits several devices"));
     found = device.index;
   }
-  if (found < 0) return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no device of the trace"));
+  if (found < 0)
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no device of the trace"));
   return found;
 }
 

@@ -24,15 +24,16 @@ struct Device {
   std::string uuid;  // empty if unknown: then host and ordinal tell devices apart
   uint64_t total_bytes = 0;
   std::string host;
-  int32_t ordinal = 0;              // in the first process that saw it
-  std::optional<int32_t> physical;  // the card's number on its host, where CUDA_VISIBLE_DEVICES tells it
+  int32_t ordinal = 0;  // in the first process that saw it
+  std::optional<int32_t>
+      physical;  // the card's number on its host, where CUDA_VISIBLE_DEVICES tells it
 };
 
 struct Process {
   std::string path;
   std::unique_ptr<trace::Reader> reader;
-  int64_t offset_ns = 0;         // of the trace's time 0 on the job's clock
-  std::vector<int32_t> devices;  // ordinal in the process -> Job::devices()
+  int64_t offset_ns = 0;            // of the trace's time 0 on the job's clock
+  std::vector<int32_t> devices;     // ordinal in the process -> Job::devices()
   std::vector<std::string> damage;  // blocks that would not decode when several traces were merged
 
   std::string host() const { return std::string(reader->dictionary().fact("host")); }
@@ -58,21 +59,27 @@ class Job {
   ledger::ProcessDescription Describe(uint32_t process) const;
 
   // Visits all records, those of a process in their order, of several processes by the wall clock.
-  // Memory: a block per trace.
-  absl::Status ForEach(absl::FunctionRef<void(const TimedRecord&)> visit);
+  // `on_end` is called for each process that ends while others go on, in that order too. Memory: a
+  // block per trace.
+  absl::Status ForEach(absl::FunctionRef<void(const TimedRecord&)> visit,
+                       absl::FunctionRef<void(uint32_t process, int64_t time_ns)> on_end);
+  absl::Status ForEach(absl::FunctionRef<void(const TimedRecord&)> visit) {
+    return ForEach(visit, [](uint32_t, int64_t) {});
+  }
 
  private:
   void AddDevices(Process* process);
   int32_t FindOrAddDevice(const trace::Device& device, const Process& process);
-  absl::Status ForEachMerged(absl::FunctionRef<void(const TimedRecord&)> visit);
+  absl::Status ForEachMerged(absl::FunctionRef<void(const TimedRecord&)> visit,
+                             absl::FunctionRef<void(uint32_t, int64_t)> on_end);
 
   std::vector<Process> processes_;
   std::vector<Device> devices_;
   int64_t wall_start_ns_ = 0;
 };
 
-// `N` (index in the job), a UUID (or the start of one that fits only one device), or `host:N` (the number
-// of the card on its host). kInvalidArgument says why it names no device.
+// `N` (index in the job), a UUID (or the start of one that fits only one device), or `host:N` (the
+// number of the card on its host). kInvalidArgument says why it names no device.
 absl::StatusOr<int32_t> FindDevice(const Job& job, const std::string& text);
 
 }  // namespace gputrace::ingest

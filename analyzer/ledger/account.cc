@@ -77,6 +77,10 @@ std::string KindNames(AccountSet accounts) {
   return names;
 }
 
+std::string DescribeKinds(AccountSet accounts) {
+  return accounts == kDeviceAccounts ? "device" : KindNames(accounts);
+}
+
 Account AccountOf(trace::ObjectKind kind) {
   using trace::ObjectKind;
   switch (kind) {

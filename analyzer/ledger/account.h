@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accounts of memory that are kept apart, and the names they have on the command line and in JSON.
+// The accounts of memory that are kept apart, and the names they have on the command line and in
+// JSON.
 #ifndef GPUTRACE_ANALYZER_LEDGER_ACCOUNT_H_
 #define GPUTRACE_ANALYZER_LEDGER_ACCOUNT_H_
 
@@ -13,9 +14,9 @@
 
 namespace gputrace::ledger {
 
-// Bytes of different accounts are never the same bytes counted twice, with these exceptions, which is
-// why nothing adds them up blindly: kPoolUsed is inside kPoolReserved; kAlias and kReservedVa are
-// addresses without memory of their own; the frameworks' accounts are inside the driver's.
+// Bytes of different accounts are never the same bytes counted twice, with these exceptions, which
+// is why nothing adds them up blindly: kPoolUsed is inside kPoolReserved; kAlias and kReservedVa
+// are addresses without memory of their own; the frameworks' accounts are inside the driver's.
 // Definitions: docs/metrics.md.
 enum class Account : uint8_t {
   kDevice,
@@ -45,7 +46,9 @@ inline constexpr size_t kAccounts = static_cast<size_t>(Account::kOther) + 1;
 inline constexpr size_t kMemoryAccounts = static_cast<size_t>(Account::kModule);
 
 using AccountSet = uint32_t;  // bits
-constexpr AccountSet Bit(Account account) { return AccountSet{1} << static_cast<unsigned>(account); }
+constexpr AccountSet Bit(Account account) {
+  return AccountSet{1} << static_cast<unsigned>(account);
+}
 
 // What occupies a device's own memory and is seen allocation by allocation.
 inline constexpr AccountSet kDeviceAccounts =
@@ -64,6 +67,8 @@ std::string_view KindName(Account account);
 absl::StatusOr<AccountSet> ParseKinds(std::string_view list);
 // The reverse: kinds in order, comma-separated.
 std::string KindNames(AccountSet accounts);
+// For people: "device" for kDeviceAccounts, else the kinds.
+std::string DescribeKinds(AccountSet accounts);
 
 // Where objects of a kind are accounted for.
 Account AccountOf(trace::ObjectKind kind);

@@ -13,14 +13,14 @@ namespace gputrace::ledger {
 inline constexpr int32_t kHost = -1;  // in place of a device: host memory, or no device
 
 struct Allocation {
-  uint64_t id = 0;       // 1, 2, 3, … in order of birth; unique in its process
-  uint64_t address = 0;  // or the handle
-  uint64_t bytes = 0;    // as requested (pitched: pitch times height; arrays: as the driver says)
-  int64_t time_ns = 0;   // of birth
-  uint32_t process = 0;  // position in the job
-  uint32_t site = 0;     // where it was made (analyzer/ledger/site_table.h)
-  uint32_t thread = 0;   // dictionary id of the process
-  uint32_t slot = 0;     // dense and reused: stays the same while the allocation lives
+  uint64_t id = 0;         // 1, 2, 3, … in order of birth; unique in its process
+  uint64_t address = 0;    // or the handle
+  uint64_t bytes = 0;      // as requested (pitched: pitch times height; arrays: as the driver says)
+  int64_t time_ns = 0;     // of birth
+  uint32_t process = 0;    // position in the job
+  uint32_t site = 0;       // where it was made (analyzer/ledger/site_table.h)
+  uint32_t thread = 0;     // dictionary id of the process
+  uint32_t slot = 0;       // dense and reused: stays the same while the allocation lives
   int32_t device = kHost;  // position in the job's devices
   uint32_t context = 0;    // position in the ledger's contexts + 1; 0 if none
   uint16_t entry = 0;      // descriptor of the call that made it

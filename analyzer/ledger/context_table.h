@@ -56,7 +56,8 @@ class ContextTable {
 
   std::vector<ContextInfo> known_;
   std::vector<ContextState> states_;
-  std::vector<uint32_t> of_dictionary_;  // cache of OfDictionary; cleared when a handle changes hands
+  std::vector<uint32_t>
+      of_dictionary_;  // cache of OfDictionary; cleared when a handle changes hands
   absl::flat_hash_map<uint64_t, uint32_t> of_handle_;
   absl::flat_hash_map<int32_t, uint32_t> primaries_;
   absl::flat_hash_map<uint64_t, int32_t> green_devices_;

@@ -62,15 +62,14 @@ struct EntryPlan {
 // A record's operands by role.
 class Operands {
  public:
-  Operands(const EntryPlan& plan, std::span<const uint64_t> values) : plan_(plan), values_(values) {}
+  Operands(const EntryPlan& plan, std::span<const uint64_t> values)
+      : plan_(plan), values_(values) {}
 
   // False if the entry has no such operand, or the record does not carry it.
   bool In(trace::Role role, uint64_t* value) const { return At(plan_.in, role, value); }
   bool Out(trace::Role role, uint64_t* value) const { return At(plan_.out, role, value); }
   // An out operand if there is one: what came of the call. Else the in operand.
-  bool Any(trace::Role role, uint64_t* value) const {
-    return Out(role, value) || In(role, value);
-  }
+  bool Any(trace::Role role, uint64_t* value) const { return Out(role, value) || In(role, value); }
   uint64_t InOr(trace::Role role, uint64_t fallback) const {
     uint64_t value = fallback;
     In(role, &value);

@@ -181,8 +181,8 @@ void Ledger::TakeBack(Pending* log, int64_t time_ns) {
       }
       case Undo::Kind::kReleased: {
         const auto moved = restored.find(undo->allocation.id);
-        Allocation* allocation = objects_.At(moved != restored.end() ? moved->second
-                                                                     : undo->allocation.slot);
+        Allocation* allocation =
+            objects_.At(moved != restored.end() ? moved->second : undo->allocation.slot);
         if (!allocation->live || allocation->id != undo->allocation.id) break;
         ++allocation->references;
         objects_.Show(*allocation);

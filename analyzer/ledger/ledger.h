@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reconstructs the state of one process's memory from its trace, call by call.
 //
-// What a call means is taken from the descriptors that the trace carries, never from a function's name:
-// so a trace of functions that this program has never heard of is understood.
+// What a call means is taken from the descriptors that the trace carries, never from a function's
+// name: so a trace of functions that this program has never heard of is understood.
 #ifndef GPUTRACE_ANALYZER_LEDGER_LEDGER_H_
 #define GPUTRACE_ANALYZER_LEDGER_LEDGER_H_
 
@@ -27,7 +27,7 @@ struct ProcessDescription {
   uint32_t process = 0;  // position in the job
   absl::Span<const trace::EntryDescriptor> entries;
   std::vector<ContextInfo> contexts;  // by dictionary id - 1
-  std::vector<int32_t> devices;       // device ordinal in the process -> position in the job's devices
+  std::vector<int32_t> devices;  // device ordinal in the process -> position in the job's devices
   // Ids above these are damage; such a record's stack or thread counts as unknown.
   uint32_t native_stacks = 0;
   uint32_t python_stacks = 0;
@@ -36,10 +36,10 @@ struct ProcessDescription {
 
 // What did not add up.
 struct LedgerCounters {
-  uint64_t unknown_frees = 0;   // succeeded, of something whose coming into being was not recorded
-  uint64_t unseen_frees = 0;    // an address came into being while it was live
-  uint64_t failed_frees = 0;    // the driver refused
-  uint64_t malformed = 0;       // records that lack operands they must have
+  uint64_t unknown_frees = 0;    // succeeded, of something whose coming into being was not recorded
+  uint64_t unseen_frees = 0;     // an address came into being while it was live
+  uint64_t failed_frees = 0;     // the driver refused
+  uint64_t malformed = 0;        // records that lack operands they must have
   uint64_t unknown_entries = 0;  // records of entries that the trace does not describe
 };
 
@@ -60,8 +60,8 @@ class Ledger {
  private:
   struct Mapping {
     uint64_t size = 0;
-    uint32_t slot = 0;  // of the memory behind it; kNone if that is unknown
-    uint64_t id = 0;    // … which must still be this one
+    uint32_t slot = 0;                         // of the memory behind it; kNone if that is unknown
+    uint64_t id = 0;                           // … which must still be this one
     uint32_t alias_slot = ObjectTable::kNone;  // what the mapping counts for in the alias account
   };
   // One thing that an intent did, to be taken back if the call fails.
@@ -72,7 +72,7 @@ class Ledger {
     FreeEvent event;        // kFreed
     uint64_t address = 0;   // kUnmapped
     Mapping mapping;
-    uint32_t context = 0;   // kContext
+    uint32_t context = 0;  // kContext
     ContextState state;
   };
   struct Pending {
@@ -92,7 +92,8 @@ class Ledger {
   void ApplyCompletion(const trace::Record& record, const EntryPlan& plan);
   void ApplySampleRecord(const trace::Record& record);
   void NoteFailure(const trace::Record& record, const EntryPlan& plan);
-  void RunStep(const Step& step, const Operands& operands, const trace::Record& record, Pending* log);
+  void RunStep(const Step& step, const Operands& operands, const trace::Record& record,
+               Pending* log);
   Pending& PendingOf(uint32_t thread);
   void TakeBack(Pending* log, int64_t time_ns);
   const EntryPlan& PlanOf(uint16_t entry) const;
@@ -101,8 +102,10 @@ class Ledger {
   void Open(const Step& step, const Operands& operands, const trace::Record& record);
   Allocation& Allocate(const Allocation& allocation);
   void Close(const Step& step, const Operands& operands, const trace::Record& record, Pending* log);
-  void Release(const Step& step, const Operands& operands, const trace::Record& record, Pending* log);
-  void End(const Allocation& allocation, FreeCause cause, const trace::Record& record, Pending* log);
+  void Release(const Step& step, const Operands& operands, const trace::Record& record,
+               Pending* log);
+  void End(const Allocation& allocation, FreeCause cause, const trace::Record& record,
+           Pending* log);
   void NoteUnknownFree(Pending* log);
   Allocation Describe(trace::ObjectKind kind, uint64_t key, const trace::Record& record);
   // Where its memory is; `kHost` for host memory.
@@ -115,7 +118,8 @@ class Ledger {
   void RetainHandle(const Operands& operands);
   void Map(const Operands& operands, const trace::Record& record);
   void Unmap(const Operands& operands, const trace::Record& record, Pending* log);
-  void UnmapOne(uint64_t address, const Mapping& mapping, const trace::Record& record, Pending* log);
+  void UnmapOne(uint64_t address, const Mapping& mapping, const trace::Record& record,
+                Pending* log);
   void EndIfUnreferenced(Allocation* memory, const trace::Record& record, Pending* log);
   void AddMapping(uint64_t address, uint64_t size, Allocation* memory, const trace::Record& record);
   Allocation* BehindMapping(const Mapping& mapping);

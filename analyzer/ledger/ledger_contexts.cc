@@ -125,11 +125,10 @@ void Ledger::DropReference(uint32_t context, const Record& record, Pending* log)
     return;
   }
   if (log != nullptr) {
-    Undo undo;
+    Undo& undo = log->undo.emplace_back();
     undo.kind = Undo::Kind::kContext;
     undo.context = context;
     undo.state = contexts_[context];
-    log->undo.push_back(undo);
   }
   --contexts_[context].references;
 }
@@ -137,11 +136,10 @@ void Ledger::DropReference(uint32_t context, const Record& record, Pending* log)
 void Ledger::EndContext(uint32_t context, const Record& record, Pending* log) {
   ContextState& state = contexts_[context];
   if (log != nullptr) {
-    Undo undo;
+    Undo& undo = log->undo.emplace_back();
     undo.kind = Undo::Kind::kContext;
     undo.context = context;
     undo.state = state;
-    log->undo.push_back(undo);
   }
   state.alive = false;
   state.references = 0;

@@ -16,8 +16,8 @@ constexpr uint64_t kDevicePointers =
     KindBit(ObjectKind::kDevice) | KindBit(ObjectKind::kManaged) | KindBit(ObjectKind::kPoolBlock) |
     KindBit(ObjectKind::kIpcImport) | KindBit(ObjectKind::kExternalBuffer);
 
-// Whether a call that closes `kinds` may have closed an object of `kind`. Drivers accept any function
-// for device pointers that frees device pointers, so what was recorded as opened decides.
+// Whether a call that closes `kinds` may have closed an object of `kind`. Drivers accept any
+// function for device pointers that frees device pointers, so what was recorded as opened decides.
 bool MayClose(uint64_t kinds, ObjectKind kind) {
   if (kinds & KindBit(kind)) return true;
   return (kinds & kDevicePointers) && (KindBit(kind) & kDevicePointers);
@@ -109,8 +109,7 @@ Allocation& Ledger::Allocate(const Allocation& described) {
   return allocation;
 }
 
-void Ledger::Close(const Step& step, const Operands& operands, const Record& record,
-                   Pending* log) {
+void Ledger::Close(const Step& step, const Operands& operands, const Record& record, Pending* log) {
   if (InCapture(operands)) return;  // becomes a node of the graph that is being captured
   uint64_t key = 0;
   if (!operands.Any(KeyRole(step.kind), &key)) {
@@ -148,10 +147,9 @@ void Ledger::Release(const Step& step, const Operands& operands, const Record& r
     return;
   }
   if (log != nullptr) {
-    Undo undo;
+    Undo& undo = log->undo.emplace_back();
     undo.kind = Undo::Kind::kReleased;
     undo.allocation = *allocation;
-    log->undo.push_back(undo);
   }
   if (--allocation->references > 0) return;
   // The driver may hand the value out again.
@@ -169,11 +167,10 @@ void Ledger::End(const Allocation& ended, FreeCause cause, const Record& record,
   event.native_stack = record.native_stack;
   event.thread = record.thread;
   if (log != nullptr) {
-    Undo undo;
+    Undo& undo = log->undo.emplace_back();
     undo.kind = Undo::Kind::kFreed;
     undo.allocation = allocation;
     undo.event = event;
-    log->undo.push_back(undo);
   }
   ForObservers([&](Observer* observer) { observer->OnFree(allocation, event); });
 }
@@ -181,9 +178,7 @@ void Ledger::End(const Allocation& ended, FreeCause cause, const Record& record,
 void Ledger::NoteUnknownFree(Pending* log) {
   ++counters_.unknown_frees;
   if (log == nullptr) return;
-  Undo undo;
-  undo.kind = Undo::Kind::kUnknownFree;
-  log->undo.push_back(undo);
+  log->undo.emplace_back().kind = Undo::Kind::kUnknownFree;
 }
 
 }  // namespace gputrace::ledger

@@ -72,7 +72,7 @@ void Ledger::SamplePool(const Operands& operands, const Record& record) {
   const auto known = pools_.find(sample.object);
   sample.kind = SampleKind::kPool;
   sample.device = known != pools_.end() && known->second.located ? known->second.device
-                                                                : DeviceOfRecord(record);
+                                                                 : DeviceOfRecord(record);
   sample.process = process_.process;
   sample.time_ns = record.time_ns;
   ForObservers([&](Observer* observer) { observer->OnSample(sample); });
@@ -80,9 +80,9 @@ void Ledger::SamplePool(const Operands& operands, const Record& record) {
 
 void Ledger::SampleDevice(const Operands& operands, const Record& record) {
   Sample sample;
-  // The program may have passed NULL for either; a total of 0 bytes says nothing.
+  // The program may have passed NULL for either, which reads as 0 bytes.
   if (!operands.NthOut(0, &sample.first) || !operands.NthOut(1, &sample.second) ||
-      sample.second == 0 || sample.first > sample.second) {
+      sample.first == 0 || sample.second == 0 || sample.first > sample.second) {
     return;
   }
   sample.kind = SampleKind::kDeviceMemory;

@@ -119,13 +119,14 @@ void Ledger::Unmap(const Operands& operands, const Record& record, Pending* log)
 
 void Ledger::UnmapOne(uint64_t address, const Mapping& mapping, const Record& record,
                       Pending* log) {
-  Undo undo;
-  undo.kind = Undo::Kind::kUnmapped;
-  undo.address = address;
-  undo.mapping = mapping;
   const bool is_alias = mapping.alias_slot != ObjectTable::kNone;
-  if (is_alias) undo.allocation.id = objects_.At(mapping.alias_slot)->id;
-  if (log != nullptr) log->undo.push_back(undo);
+  if (log != nullptr) {
+    Undo& undo = log->undo.emplace_back();
+    undo.kind = Undo::Kind::kUnmapped;
+    undo.address = address;
+    undo.mapping = mapping;
+    if (is_alias) undo.allocation.id = objects_.At(mapping.alias_slot)->id;
+  }
   if (is_alias) End(*objects_.At(mapping.alias_slot), FreeCause::kCall, record, log);
   Allocation* memory = BehindMapping(mapping);
   if (memory == nullptr) return;

@@ -12,8 +12,8 @@
 
 namespace gputrace::ledger {
 
-// Memory: that of the objects which are live at the same time. Pointers into the table hold until the
-// next Insert.
+// Memory: that of the objects which are live at the same time. Pointers into the table hold until
+// the next Insert.
 class ObjectTable {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -38,7 +38,9 @@ class ObjectTable {
   }
   Allocation* At(uint32_t slot) { return &slots_[slot]; }
 
-  const std::vector<Allocation>& slots() const { return slots_; }  // those that are not `live` are free
+  const std::vector<Allocation>& slots() const {
+    return slots_;
+  }  // those that are not `live` are free
   size_t live() const { return slots_.size() - free_slots_.size(); }
 
  private:

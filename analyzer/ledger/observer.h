@@ -51,11 +51,13 @@ class Observer {
   virtual ~Observer() = default;
   virtual void OnAllocate(const Allocation&) {}
   virtual void OnFree(const Allocation&, const FreeEvent&) {}
-  // A free turned out to have failed: what OnFree reported with `undone` is live after all, perhaps in
-  // another slot.
+  // A free turned out to have failed: what OnFree reported with `undone` is live after all, perhaps
+  // in another slot.
   virtual void OnTakeBack(const Allocation&, const FreeEvent& /*undone*/, int64_t /*time_ns*/) {}
   // The size of imported memory became known by mapping it. The allocation has its new size.
   virtual void OnResize(const Allocation&, uint64_t /*old_bytes*/, int64_t /*time_ns*/) {}
+  // Its process ended before others of the job did: never freed, but held no longer.
+  virtual void OnProcessEnd(const Allocation&, int64_t /*time_ns*/) {}
   virtual void OnFailure(const Failure&) {}
   virtual void OnSample(const Sample&) {}
 };

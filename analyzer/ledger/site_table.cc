@@ -8,7 +8,8 @@ uint32_t SiteTable::Find(uint32_t process, uint32_t native_stack, uint32_t pytho
   PerProcess& known = processes_[process];
   const auto next = static_cast<uint32_t>(sites_.size());
   if (python_stack == 0) {
-    if (native_stack >= known.native_only.size()) known.native_only.resize(native_stack + size_t{1});
+    if (native_stack >= known.native_only.size())
+      known.native_only.resize(native_stack + size_t{1});
     uint32_t& position = known.native_only[native_stack];
     if (position != 0) return position - 1;
     position = next + 1;

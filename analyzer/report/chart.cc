@@ -17,9 +17,11 @@ constexpr size_t kLabelWidth = 8;
 std::vector<uint64_t> Columns(const std::vector<analyses::TimelinePoint>& points, int64_t end_ns,
                               size_t columns) {
   std::vector<uint64_t> highest(columns, 0);
-  const double scale = static_cast<double>(columns) / static_cast<double>(std::max<int64_t>(end_ns, 1));
+  const double scale =
+      static_cast<double>(columns) / static_cast<double>(std::max<int64_t>(end_ns, 1));
   const auto column_of = [&](int64_t time) {
-    const auto column = static_cast<size_t>(static_cast<double>(std::max<int64_t>(time, 0)) * scale);
+    const auto column =
+        static_cast<size_t>(static_cast<double>(std::max<int64_t>(time, 0)) * scale);
     return std::min(column, columns - 1);
   };
   uint64_t held = 0;
@@ -63,8 +65,8 @@ std::string RenderChart(const std::vector<analyses::TimelinePoint>& points, int6
   absl::StrAppend(&text, PadLeft("0 B", kLabelWidth), " └");
   for (size_t i = 0; i < columns; ++i) text += "─";
   const std::string end = FormatDuration(end_ns);
-  absl::StrAppend(&text, "\n", std::string(kLabelWidth + 2, ' '), "0",
-                  PadLeft(end, columns - 1), "\n");
+  absl::StrAppend(&text, "\n", std::string(kLabelWidth + 2, ' '), "0", PadLeft(end, columns - 1),
+                  "\n");
   return text;
 }
 

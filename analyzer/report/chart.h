@@ -12,8 +12,8 @@
 
 namespace gputrace::report {
 
-// Each column shows the highest value of its part of [0, end_ns]: no peak is lost, however short. Lines are
-// ended; sizes stand at the left, times below.
+// Each column shows the highest value of its part of [0, end_ns]: no peak is lost, however short.
+// Lines are ended; sizes stand at the left, times below.
 std::string RenderChart(const std::vector<analyses::TimelinePoint>& points, int64_t end_ns,
                         const Terminal& terminal, int rows = 12);
 

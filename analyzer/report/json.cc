@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
 
 namespace gputrace::report {
 namespace {
@@ -47,6 +48,16 @@ Json TrustJson(const analyses::Trust& trust) {
 
 }  // namespace
 
+std::vector<std::string> ParseStrings(std::string_view json) {
+  const Json parsed = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  std::vector<std::string> strings;
+  if (!parsed.is_array()) return strings;
+  for (const Json& item : parsed) {
+    if (item.is_string()) strings.push_back(item.get<std::string>());
+  }
+  return strings;
+}
+
 Json TextOrNull(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json NumberOrText(std::string_view text) {
@@ -59,7 +70,8 @@ Json BeginDocument(std::string_view command, const ingest::Job& job, const analy
   Json json;
   json["schema"] = absl::StrCat("gputrace.", std::string(command), "/1");
   json["traces"] = Json::array();
-  for (const ingest::Process& process : job.processes()) json["traces"].push_back(TraceJson(process));
+  for (const ingest::Process& process : job.processes())
+    json["traces"].push_back(TraceJson(process));
   json["trust"] = TrustJson(trust);
   return json;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of JSON output that all commands share. The schemas are in docs/schema.
+// The parts of JSON output that all commands share. The schemas are in docs/schema. Whoever builds
+// JSON includes nlohmann/json.hpp himself: it takes long to compile.
 #ifndef GPUTRACE_ANALYZER_REPORT_JSON_H_
 #define GPUTRACE_ANALYZER_REPORT_JSON_H_
 
@@ -12,7 +13,7 @@
 #include "analyzer/analyses/trust.h"
 #include "analyzer/ingest/job.h"
 #include "analyzer/symbols/symbolizer.h"
-#include "nlohmann/json.hpp"
+#include "nlohmann/json_fwd.hpp"
 
 namespace gputrace::report {
 
@@ -33,11 +34,14 @@ Json LedgersJson(const analyses::DeviceStatistics& statistics);
 // Objects that are counted, by kind: {current, peak, created, destroyed}
 Json ObjectsJson(const analyses::DeviceStatistics& statistics);
 
+// Of a JSON array of strings, such as a trace's command line; empty if it is none.
+std::vector<std::string> ParseStrings(std::string_view json);
+
 Json TextOrNull(std::string_view text);
 // An integer if the text is one, else the text, else null.
 Json NumberOrText(std::string_view text);
 
-// Bytes that are no UTF-8 are replaced. `indent` < 0: on one line.
+// Ended by a line feed. Bytes that are no UTF-8 are replaced. `indent` < 0: on one line.
 std::string Render(const Json& json, int indent = 2);
 
 }  // namespace gputrace::report

@@ -30,8 +30,8 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325;
 };
 
-// The function's name without the offset that follows a symbol which is only the nearest one; empty if
-// there is no name at all.
+// The function's name without the offset that follows a symbol which is only the nearest one; empty
+// if there is no name at all.
 std::string_view NameOf(const symbols::Frame& frame) {
   std::string_view name = frame.function;
   const size_t plus = name.rfind("+0x");

@@ -25,13 +25,14 @@ class StackReader {
               symbols::Symbolizer* symbolizer)
       : job_(job), sites_(sites), symbolizer_(symbolizer) {}
 
-  // Innermost first, frames of the tracer itself left out. Pointers are good as long as the symbolizer.
+  // Innermost first, frames of the tracer itself left out. Pointers are good as long as the
+  // symbolizer.
   std::vector<const symbols::Frame*> Frames(uint32_t site) const;
   // Of any stack of a process's dictionary.
   std::vector<const symbols::Frame*> Frames(uint32_t process, uint32_t native_stack) const;
 
-  // "v1:" and 16 hexadecimal digits: a hash of the frames' functions and modules, or of build-id and
-  // offset for frames without a symbol. The same in other runs, also when lines have shifted.
+  // "v1:" and 16 hexadecimal digits: a hash of the frames' functions and modules, or of build-id
+  // and offset for frames without a symbol. The same in other runs, also when lines have shifted.
   std::string Fingerprint(uint32_t site) const;
 
   // Equal for sites whose frames are at the same places of the same modules, in whatever process.

@@ -32,7 +32,8 @@ std::vector<size_t> Table::Widths(size_t available) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (!columns_[i].flexible || sum <= available) continue;
     const size_t excess = sum - available;
-    widths[i] = std::max(widths[i] > excess ? widths[i] - excess : 0, std::min(widths[i], kNarrowest));
+    widths[i] =
+        std::max(widths[i] > excess ? widths[i] - excess : 0, std::min(widths[i], kNarrowest));
   }
   return widths;
 }
@@ -43,7 +44,8 @@ std::string Table::RenderRow(const std::vector<std::string>& cells,
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (i > 0) line.append(kGap, ' ');
     const std::string cell = FitWidth(cells[i], widths[i]);
-    line += columns_[i].align == Align::kLeft ? PadRight(cell, widths[i]) : PadLeft(cell, widths[i]);
+    line +=
+        columns_[i].align == Align::kLeft ? PadRight(cell, widths[i]) : PadLeft(cell, widths[i]);
   }
   return WithoutTrailingSpaces(std::move(line));
 }
@@ -52,8 +54,7 @@ std::string Table::Render(const Terminal& terminal) const {
   const std::vector<size_t> widths = Widths(static_cast<size_t>(terminal.width()));
   std::vector<std::string> titles;
   for (const Column& column : columns_) titles.push_back(column.title);
-  std::string text =
-      absl::StrCat(terminal.Paint(Style::kHeading, RenderRow(titles, widths)), "\n");
+  std::string text = absl::StrCat(terminal.Paint(Style::kHeading, RenderRow(titles, widths)), "\n");
   for (const std::vector<std::string>& row : rows_) {
     absl::StrAppend(&text, RenderRow(row, widths), "\n");
   }

@@ -31,7 +31,8 @@ class Table {
 
  private:
   std::vector<size_t> Widths(size_t available) const;
-  std::string RenderRow(const std::vector<std::string>& cells, const std::vector<size_t>& widths) const;
+  std::string RenderRow(const std::vector<std::string>& cells,
+                        const std::vector<size_t>& widths) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock that stamps records: the time-stamp counter where it is invariant, else CLOCK_MONOTONIC.
+// The clock that stamps records: the time-stamp counter where it is invariant, else
+// CLOCK_MONOTONIC.
 #ifndef GPUTRACE_INTERPOSE_RECORD_CLOCK_H_
 #define GPUTRACE_INTERPOSE_RECORD_CLOCK_H_
 

@@ -69,8 +69,8 @@ uint32_t FindOrDefine(ThreadState* state, uint64_t handle) {
     DefineDriver(state);
   }
   CUdevice device = 0;
-  const bool known = driver().ctx_get_device != nullptr &&
-                     driver().ctx_get_device(&device) == CUDA_SUCCESS;
+  const bool known =
+      driver().ctx_get_device != nullptr && driver().ctx_get_device(&device) == CUDA_SUCCESS;
   const uint32_t id = session->context_count + 1;
   const uint64_t words[3] = {id, handle, known ? static_cast<uint64_t>(device) + 1 : 0};
   Definition definition{};
@@ -87,8 +87,8 @@ uint32_t FindOrDefine(ThreadState* state, uint64_t handle) {
 uint32_t CurrentContext(ThreadState* state) {
   if (state->context_known) return state->context;
   CUcontext handle = nullptr;
-  if (driver().ctx_get_current == nullptr ||
-      driver().ctx_get_current(&handle) != CUDA_SUCCESS || handle == nullptr) {
+  if (driver().ctx_get_current == nullptr || driver().ctx_get_current(&handle) != CUDA_SUCCESS ||
+      handle == nullptr) {
     // Asked again next time: another library may make a context current without our seeing it.
     return 0;
   }

@@ -9,8 +9,8 @@
 
 namespace gputrace::interpose {
 
-// Asks the driver if that is due, and then defines what it meets first: the context, and with the first
-// one the devices and the driver. 0 if there is no current context.
+// Asks the driver if that is due, and then defines what it meets first: the context, and with the
+// first one the devices and the driver. 0 if there is no current context.
 uint32_t CurrentContext(ThreadState* state);
 
 }  // namespace gputrace::interpose

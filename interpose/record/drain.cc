@@ -9,8 +9,8 @@
 namespace gputrace::interpose {
 namespace {
 
-// A thread announces a commit before it reads the clock, but its store may be seen a little later than
-// the clock was read. Far longer than any store buffer needs.
+// A thread announces a commit before it reads the clock, but its store may be seen a little later
+// than the clock was read. Far longer than any store buffer needs.
 constexpr uint64_t kGuardNs = 50'000;
 constexpr uint32_t kPassesBetweenThreadChecks = 20;
 
@@ -19,7 +19,8 @@ constexpr uint32_t kPassesBetweenThreadChecks = 20;
 Drain* Drain::Create(Session* session, const trace::EntryHints* hints, uint32_t hint_count) {
   static_assert(kBlockBytes >= sizeof(trace::BlockHeader) +
                                    trace::ColumnEncoder::kMaxPayloadBytes * 257 / 256 + 64);
-  const size_t workspace = trace::BlockEncoder::WorkspaceBytes(trace::ColumnEncoder::kMaxPayloadBytes);
+  const size_t workspace =
+      trace::BlockEncoder::WorkspaceBytes(trace::ColumnEncoder::kMaxPayloadBytes);
   auto* drain = static_cast<Drain*>(sys::MapPrivate(sizeof(Drain)));
   void* memory = sys::MapPrivate(workspace);
   if (drain == nullptr || memory == nullptr || !drain->blocks_.Start(memory, workspace)) {
@@ -180,8 +181,8 @@ long Drain::NextEvent(uint32_t ring, const trace::RingRecord** record) {
   return 0;
 }
 
-// Takes records from the ring whose next one is oldest, for as long as it stays the oldest: rings are
-// compared when the lead changes, not for every record.
+// Takes records from the ring whose next one is oldest, for as long as it stays the oldest: rings
+// are compared when the lead changes, not for every record.
 long Drain::Merge(uint64_t horizon) {
   const uint32_t count = session_->live->rings.load(std::memory_order_relaxed);
   for (;;) {
@@ -289,7 +290,8 @@ void Drain::ReleaseAbandonedRings() {
     } else if (state == trace::RingState::kAbandoned &&
                ring->head.load(std::memory_order_acquire) == cursors_[i].flushed) {
       // From here on a new thread may take it.
-      ring->state.store(static_cast<uint32_t>(trace::RingState::kUnused), std::memory_order_release);
+      ring->state.store(static_cast<uint32_t>(trace::RingState::kUnused),
+                        std::memory_order_release);
     }
   }
 }

@@ -2,8 +2,8 @@
 // Moves records from the rings to the trace file, in one order over all threads.
 //
 // The order is that of the stamps. A record may be published later than a younger one of another
-// thread; so a pass goes no further than its horizon: the youngest stamp that no record can still come
-// in front of. What a pass cannot write (disk full) stays in the rings and is tried again.
+// thread; so a pass goes no further than its horizon: the youngest stamp that no record can still
+// come in front of. What a pass cannot write (disk full) stays in the rings and is tried again.
 #ifndef GPUTRACE_INTERPOSE_RECORD_DRAIN_H_
 #define GPUTRACE_INTERPOSE_RECORD_DRAIN_H_
 
@@ -31,8 +31,8 @@ class Drain {
   // Writes the definitions collected so far as a block; keeps them if that fails.
   long FlushDictionary();
 
-  // One pass. If `everything`, up to what is published now: for when no other thread records, or order
-  // among the last records matters less than having them.
+  // One pass. If `everything`, up to what is published now: for when no other thread records, or
+  // order among the last records matters less than having them.
   long Pass(bool everything);
 
   // The end record, the index and the trailer. The rings must have been drained.
@@ -62,7 +62,8 @@ class Drain {
   long AddEvent(uint32_t ring, const trace::RingRecord& record);
   long AddLosses();
   long FlushEvents();
-  long WriteBlock(trace::BlockEncoder::Description description, const uint8_t* payload, size_t size);
+  long WriteBlock(trace::BlockEncoder::Description description, const uint8_t* payload,
+                  size_t size);
   bool IsOverLimit(size_t size) const;
   long StopAtLimit();
   void AdvanceTails();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of Drain that turns definitions found in rings into dictionary records, and ends the file.
+// The part of Drain that turns definitions found in rings into dictionary records, and ends the
+// file.
 #include <cerrno>
 #include <cstring>
 
@@ -177,7 +178,8 @@ long Drain::WriteIndex() {
   description.kind = trace::BlockKind::kIndex;
   description.layout = trace::BlockLayout::kTlv;
   description.records = count;
-  if (const long error = WriteBlock(description, start, static_cast<size_t>(at - start)); error < 0) {
+  if (const long error = WriteBlock(description, start, static_cast<size_t>(at - start));
+      error < 0) {
     return error;
   }
   const trace::Trailer trailer = trace::MakeTrailer(end, session_->output.size() - end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps 64-bit hashes to dense ids, in memory of its own that grows up to a limit. For the writer, which
-// must not use the program's allocator.
+// Maps 64-bit hashes to dense ids, in memory of its own that grows up to a limit. For the writer,
+// which must not use the program's allocator.
 #ifndef GPUTRACE_INTERPOSE_RECORD_HASH_IDS_H_
 #define GPUTRACE_INTERPOSE_RECORD_HASH_IDS_H_
 

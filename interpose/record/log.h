@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tracer's only way to speak outside its trace: lines appended to GPUTRACE_LOG, if that is set. It
-// never writes to the program's standard streams.
+// The tracer's only way to speak outside its trace: lines appended to GPUTRACE_LOG, if that is set.
+// It never writes to the program's standard streams.
 #ifndef GPUTRACE_INTERPOSE_RECORD_LOG_H_
 #define GPUTRACE_INTERPOSE_RECORD_LOG_H_
 

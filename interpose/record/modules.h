@@ -10,7 +10,8 @@
 namespace gputrace::interpose {
 
 // Publishes the definitions of modules that were loaded since any thread last did, and returns the
-// current epoch: the number of loads and unloads so far. Takes the loader's lock; allocates nothing.
+// current epoch: the number of loads and unloads so far. Takes the loader's lock; allocates
+// nothing.
 uint32_t DefineModules(ThreadState* state);
 
 }  // namespace gputrace::interpose

@@ -91,7 +91,8 @@ const char* Apply(const char* name, const char* value, Options* options) {
   } else if (Is(name, "KEEP")) {
     return "the flight recorder is not in this version";
   } else if (Is(name, "FRAMEWORKS")) {
-    if (!Is(value, "auto") && !Is(value, "off")) return "frameworks' events are not in this version";
+    if (!Is(value, "auto") && !Is(value, "off"))
+      return "frameworks' events are not in this version";
   }
   // Other names belong to `gputrace run` and to later versions.
   return nullptr;

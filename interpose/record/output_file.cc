@@ -23,7 +23,8 @@ int MoveUp(int fd) {
 // A slash or a control character in a name would make another path of it.
 void AddName(const char* name, PathBuffer* path) {
   for (; *name != '\0'; ++name) {
-    const bool harmless = static_cast<unsigned char>(*name) >= 0x20 && *name != '/' && *name != 0x7f;
+    const bool harmless =
+        static_cast<unsigned char>(*name) >= 0x20 && *name != '/' && *name != 0x7f;
     path->Add(harmless ? *name : '_');
   }
 }

@@ -26,8 +26,8 @@ void ExpandOutputPath(const char* pattern, const OutputNames& names, PathBuffer*
 class OutputFile {
  public:
   void Reset() { fd_ = -1; }
-  // Creates `path`, or `path` with .1, .2, … if there is a file of that name; `path` becomes what was
-  // chosen, and must outlive the file. Returns 0 or -errno.
+  // Creates `path`, or `path` with .1, .2, … if there is a file of that name; `path` becomes what
+  // was chosen, and must outlive the file. Returns 0 or -errno.
   long Create(PathBuffer* path);
   // Appends all or nothing; a part that was written before a failure is cut off again. 0 or -errno.
   long Append(const void* data, size_t size);

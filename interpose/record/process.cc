@@ -12,15 +12,15 @@ extern "C" char** environ;
 namespace gputrace::interpose {
 namespace {
 
-constexpr const char* kRankVariables[] = {"RANK",          "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-                                          "PMI_RANK",      "SLURM_PROCID",         "MV2_COMM_WORLD_RANK",
-                                          "JAX_PROCESS_ID"};
+constexpr const char* kRankVariables[] = {
+    "RANK",         "OMPI_COMM_WORLD_RANK", "PMIX_RANK",     "PMI_RANK",
+    "SLURM_PROCID", "MV2_COMM_WORLD_RANK",  "JAX_PROCESS_ID"};
 
 template <size_t kCapacity>
 void ReadLink(const char* path, TextBuffer<kCapacity>* out) {
   char target[4096];
-  const long n = sys::Call(SYS_readlinkat, AT_FDCWD, sys::Pointer(path), sys::Pointer(target),
-                           sizeof(target));
+  const long n =
+      sys::Call(SYS_readlinkat, AT_FDCWD, sys::Pointer(path), sys::Pointer(target), sizeof(target));
   if (n > 0) out->Add(target, static_cast<size_t>(n));
 }
 
@@ -58,7 +58,8 @@ void ReadArguments(TextBuffer<8191>* out) {
 
 uint64_t ParseNumber(const char* text) {
   uint64_t value = 0;
-  for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + static_cast<uint64_t>(*text - '0');
+  for (; *text >= '0' && *text <= '9'; ++text)
+    value = value * 10 + static_cast<uint64_t>(*text - '0');
   return value;
 }
 
@@ -78,19 +79,40 @@ void ReadStat(ProcessInfo* info) {
 
 }  // namespace
 
-const char* const kRecordedVariables[] = {
-    "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR",
-    "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",
-    "PMI_RANK", "MV2_COMM_WORLD_RANK", "JAX_PROCESS_ID", "SLURM_JOB_ID", "SLURM_PROCID",
-    "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NODEID", "CUDA_VISIBLE_DEVICES",
-    "NVIDIA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING", "PYTORCH_CUDA_ALLOC_CONF",
-    "TF_GPU_ALLOCATOR", "TF_FORCE_GPU_ALLOW_GROWTH", "XLA_PYTHON_CLIENT_PREALLOCATE",
-    "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_ALLOCATOR", nullptr};
+const char* const kRecordedVariables[] = {"RANK",
+                                          "LOCAL_RANK",
+                                          "WORLD_SIZE",
+                                          "LOCAL_WORLD_SIZE",
+                                          "GROUP_RANK",
+                                          "MASTER_ADDR",
+                                          "OMPI_COMM_WORLD_RANK",
+                                          "OMPI_COMM_WORLD_LOCAL_RANK",
+                                          "OMPI_COMM_WORLD_SIZE",
+                                          "PMIX_RANK",
+                                          "PMI_RANK",
+                                          "MV2_COMM_WORLD_RANK",
+                                          "JAX_PROCESS_ID",
+                                          "SLURM_JOB_ID",
+                                          "SLURM_PROCID",
+                                          "SLURM_LOCALID",
+                                          "SLURM_NTASKS",
+                                          "SLURM_NODEID",
+                                          "CUDA_VISIBLE_DEVICES",
+                                          "NVIDIA_VISIBLE_DEVICES",
+                                          "CUDA_MODULE_LOADING",
+                                          "PYTORCH_CUDA_ALLOC_CONF",
+                                          "TF_GPU_ALLOCATOR",
+                                          "TF_FORCE_GPU_ALLOW_GROWTH",
+                                          "XLA_PYTHON_CLIENT_PREALLOCATE",
+                                          "XLA_PYTHON_CLIENT_MEM_FRACTION",
+                                          "XLA_PYTHON_CLIENT_ALLOCATOR",
+                                          nullptr};
 
 const char* Variable(const char* name) {
   const size_t size = strlen(name);
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    if (strncmp(*variable, name, size) == 0 && (*variable)[size] == '=') return *variable + size + 1;
+    if (strncmp(*variable, name, size) == 0 && (*variable)[size] == '=')
+      return *variable + size + 1;
   }
   return nullptr;
 }

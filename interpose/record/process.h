@@ -24,8 +24,8 @@ struct ProcessInfo {
 };
 void ReadProcess(ProcessInfo* info);
 
-// Variables whose values are recorded: what launchers tell a rank about itself. The environment as a
-// whole never is. Null-terminated.
+// Variables whose values are recorded: what launchers tell a rank about itself. The environment as
+// a whole never is. Null-terminated.
 extern const char* const kRecordedVariables[];
 
 // The value of an environment variable, or null. Does not call getenv, which others override.

@@ -35,8 +35,7 @@ void DefineStack(ThreadState* state) {
 uint64_t CaptureStack(ThreadState* state, uint16_t entry, uint8_t* flags) {
   const Options& options = state->session->options;
   const StaticEntry& description = kEntries[entry];
-  if (options.stacks == StackMode::kOff ||
-      description.entry_class != trace::EntryClass::kRecord ||
+  if (options.stacks == StackMode::kOff || description.entry_class != trace::EntryClass::kRecord ||
       (description.intent && !options.free_stacks) ||
       !CaptureNative(&state->stack, options.depth)) {
     return 0;
@@ -61,8 +60,7 @@ struct RecordFields {
 bool WriteRecord(ThreadState* state, const RecordFields& fields) {
   const uint32_t context = CurrentContext(state);
   BeginCommit(state);
-  trace::RingRecord* record =
-      ReserveRecord(state, trace::kRingRecordWords + fields.operand_count);
+  trace::RingRecord* record = ReserveRecord(state, trace::kRingRecordWords + fields.operand_count);
   if (record != nullptr) {
     state->last_ticks = ReadTicks(state->session->clock);
     record->kind = static_cast<uint8_t>(fields.kind);
@@ -80,8 +78,8 @@ bool WriteRecord(ThreadState* state, const RecordFields& fields) {
     record->epoch = 0;
     memcpy(WordsOf(record), fields.operands, fields.operand_count * sizeof(uint64_t));
     if (fields.kind == trace::RecordKind::kIntent) {
-      // Before the record becomes visible: whoever finds it after a kill must know that the call may
-      // not have been made.
+      // Before the record becomes visible: whoever finds it after a kill must know that the call
+      // may not have been made.
       state->ring->in_call.store(state->head + 1, std::memory_order_relaxed);
     }
     PublishRecord(state, record);

@@ -2,7 +2,8 @@
 // The seam between the wrappers of driver entries and the recorder: one CallScope per wrapped call.
 //
 // Nothing here allocates, locks, throws or changes errno on the path of an ordinary call. The first
-// call of a process (or of a forked child) starts the session; the first of a thread attaches a ring.
+// call of a process (or of a forked child) starts the session; the first of a thread attaches a
+// ring.
 #ifndef GPUTRACE_INTERPOSE_RECORD_RECORDER_H_
 #define GPUTRACE_INTERPOSE_RECORD_RECORDER_H_
 
@@ -32,8 +33,8 @@ class CallScope {
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
-  // False if this call is nested in another wrapped one (which is the one that counts), or nothing is
-  // being recorded. An inactive scope ignores everything else.
+  // False if this call is nested in another wrapped one (which is the one that counts), or nothing
+  // is being recorded. An inactive scope ignores everything else.
   bool active() const { return state_ != nullptr; }
 
   void Operand(uint64_t value) { Append(value); }
@@ -64,12 +65,12 @@ class CallScope {
   uint64_t operands_[trace::kMaxOperands];
 };
 
-// To be called after a successful call that can change the calling thread's current context, or that
-// created or destroyed a context: the next record asks the driver again.
+// To be called after a successful call that can change the calling thread's current context, or
+// that created or destroyed a context: the next record asks the driver again.
 void NoteContextChange();
 
-// The id of the capture `stream` takes part in, 0 if none. Asks the driver only while some stream of
-// the process is capturing.
+// The id of the capture `stream` takes part in, 0 if none. Asks the driver only while some stream
+// of the process is capturing.
 uint64_t CaptureOf(void* stream);
 // To be called after a capture began (+1) or ended (-1) successfully.
 void NoteCapture(int change);

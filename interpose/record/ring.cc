@@ -9,8 +9,8 @@
 namespace gputrace::interpose {
 namespace {
 
-// How long a thread waits for room. The writer needs milliseconds; longer means that it cannot write
-// (full disk) or is not there any more.
+// How long a thread waits for room. The writer needs milliseconds; longer means that it cannot
+// write (full disk) or is not there any more.
 constexpr uint64_t kStepNs = 200'000;
 constexpr uint32_t kMaxSteps = 5'000;
 

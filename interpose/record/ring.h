@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appending to a thread's ring. What has been published is in a shared mapping of a file: it outlives
-// the process whatever kills it.
+// Appending to a thread's ring. What has been published is in a shared mapping of a file: it
+// outlives the process whatever kills it.
 #ifndef GPUTRACE_INTERPOSE_RECORD_RING_H_
 #define GPUTRACE_INTERPOSE_RECORD_RING_H_
 
@@ -12,8 +12,8 @@
 
 namespace gputrace::interpose {
 
-// Announces that a record is about to be stamped and published. Until EndCommit the writer passes on
-// nothing that is younger than what this thread published last: the order of the trace is exact.
+// Announces that a record is about to be stamped and published. Until EndCommit the writer passes
+// on nothing that is younger than what this thread published last: the order of the trace is exact.
 inline void BeginCommit(ThreadState* state) {
   state->ring->committing.store(state->last_ticks | 1, std::memory_order_relaxed);
   // The stamp must not be read before the store above is on its way.
@@ -23,8 +23,8 @@ inline void EndCommit(ThreadState* state) {
   state->ring->committing.store(0, std::memory_order_release);
 }
 
-// Room for a record of `words` words, or null if the ring is full and stays so: the event is lost and
-// counted.
+// Room for a record of `words` words, or null if the ring is full and stays so: the event is lost
+// and counted.
 trace::RingRecord* ReserveRecord(ThreadState* state, uint32_t words);
 // Makes the record that was reserved last, and completed since, part of the trace.
 void PublishRecord(ThreadState* state, const trace::RingRecord* record);

@@ -137,7 +137,8 @@ long CreateRingsFile(Session* session, uint64_t process_start_time) {
   directory.Add(session->trace_path.c_str());
   const char* slash = strrchr(directory.c_str(), '/');
   PathBuffer parent;
-  parent.Add(directory.c_str(), slash == directory.c_str() ? 1 : static_cast<size_t>(slash - directory.c_str()));
+  parent.Add(directory.c_str(),
+             slash == directory.c_str() ? 1 : static_cast<size_t>(slash - directory.c_str()));
   long error = -ENODEV;
   if (IsGoodFileSystem(parent.c_str())) {
     session->live_path.Clear();

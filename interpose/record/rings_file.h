@@ -9,9 +9,9 @@
 
 namespace gputrace::interpose {
 
-// Chooses session->live_path: beside the trace on file systems known to share mappings well, else in
-// /dev/shm, else in /tmp. Room is allocated, never left to be found missing (SIGBUS) later.
-// 0 or -errno.
+// Chooses session->live_path: beside the trace on file systems known to share mappings well, else
+// in /dev/shm, else in /tmp. Room is allocated, never left to be found missing (SIGBUS) later. 0 or
+// -errno.
 long CreateRingsFile(Session* session, uint64_t process_start_time);
 
 // A state with a ring for the calling thread, or null if there is no room for one. Rings of threads

@@ -38,7 +38,8 @@ ForkPage* FindForkPage() {
   page = static_cast<ForkPage*>(sys::MapPrivate(kPageBytes));
   if (page == nullptr) return nullptr;
   constexpr int kWipeOnFork = 18;  // MADV_WIPEONFORK, Linux 4.14
-  // Without it a forked child could not tell that it is one, and would write into its parent's rings.
+  // Without it a forked child could not tell that it is one, and would write into its parent's
+  // rings.
   if (sys::Advise(page, kPageBytes, kWipeOnFork) < 0) {
     sys::Unmap(page, kPageBytes);
     Log(g_options.log, "the kernel lacks MADV_WIPEONFORK (Linux 4.14): nothing is recorded");
@@ -89,7 +90,8 @@ void MeasureClock(Session* session) {
 }
 
 long OpenOutput(Session* session, const ProcessInfo& process) {
-  const char* pattern = session->options.output != nullptr ? session->options.output : kDefaultOutput;
+  const char* pattern =
+      session->options.output != nullptr ? session->options.output : kDefaultOutput;
   const OutputNames names{process.pid, session->start_realtime_ns / 1'000'000'000,
                           process.host.c_str(), process.rank.c_str(), process.program.c_str()};
   PathBuffer expanded;

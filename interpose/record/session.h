@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session is one traced process: its trace file, its rings' file and the writer that moves records
-// from the latter to the former. It starts at the first call of a process; a forked child has its own.
+// A session is one traced process: its trace file, its rings' file and the writer that moves
+// records from the latter to the former. It starts at the first call of a process; a forked child
+// has its own.
 #ifndef GPUTRACE_INTERPOSE_RECORD_SESSION_H_
 #define GPUTRACE_INTERPOSE_RECORD_SESSION_H_
 
@@ -30,9 +31,9 @@ enum class SessionStage : uint32_t {
 // also covers clone() and _Fork().
 struct ForkPage {
   std::atomic<SessionStage> stage;
-  std::atomic<uint32_t> ring_lock;     // attaching a ring, defining a context
-  std::atomic<uint32_t> drain_lock;    // writing to the trace
-  std::atomic<uint64_t> generation;    // nonzero while this process's session runs
+  std::atomic<uint32_t> ring_lock;   // attaching a ring, defining a context
+  std::atomic<uint32_t> drain_lock;  // writing to the trace
+  std::atomic<uint64_t> generation;  // nonzero while this process's session runs
 };
 
 struct Session {
@@ -57,15 +58,15 @@ struct Session {
   trace::RingHeader* rings[trace::kMaxRings];  // set before live->rings counts them
   uint8_t* ring_data[trace::kMaxRings];
   ThreadState* states[trace::kMaxRings];  // of the rings' owners; taken over with them
-  uint32_t next_ring_id;  // under ring_lock
+  uint32_t next_ring_id;                  // under ring_lock
   std::atomic<uint64_t> lost_without_ring;
 
   static constexpr uint32_t kMaxContexts = 4096;
   uint64_t contexts[kMaxContexts];  // handles by id - 1; under ring_lock
   uint32_t context_count;
-  bool devices_defined;  // under ring_lock
-  std::atomic<uint32_t> modules_defined;     // load/unload counter up to which modules are defined
-  std::atomic<int32_t> captures;             // streams that are capturing
+  bool devices_defined;                   // under ring_lock
+  std::atomic<uint32_t> modules_defined;  // load/unload counter up to which modules are defined
+  std::atomic<int32_t> captures;          // streams that are capturing
 
   Drain* drain;
   std::atomic<uint32_t> stop_writer;
@@ -78,8 +79,8 @@ struct Session {
   }
 };
 
-// The calling thread's state in this process's session, both made if need be; null if nothing is being
-// recorded. Fast if they exist. Preserves errno.
+// The calling thread's state in this process's session, both made if need be; null if nothing is
+// being recorded. Fast if they exist. Preserves errno.
 ThreadState* AcquireThreadState();
 
 void WakeWriter(Session* session);

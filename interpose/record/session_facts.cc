@@ -44,8 +44,7 @@ void AddOptions(const Session& session, FactWriter* facts) {
   facts->Number("option.GPUTRACE_RING", options.ring_bytes);
   facts->Number("option.GPUTRACE_MAX_SIZE", options.max_bytes);
   facts->Text("option.GPUTRACE_CHILDREN", OnOff(options.children));
-  facts->Text("option.GPUTRACE_OUT",
-              options.output != nullptr ? options.output : kDefaultOutput);
+  facts->Text("option.GPUTRACE_OUT", options.output != nullptr ? options.output : kDefaultOutput);
   for (uint32_t i = 0; i < options.error_count; ++i) {
     const OptionError& error = options.errors[i];
     const size_t name_size = static_cast<size_t>(error.value - error.name) - 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// System calls made directly. The tracer must not touch the program's errno, be a cancellation point,
-// call functions that the program or another preload overrides, or need symbols of a newer libc.
+// System calls made directly. The tracer must not touch the program's errno, be a cancellation
+// point, call functions that the program or another preload overrides, or need symbols of a newer
+// libc.
 //
 // All return the kernel's answer: -errno on failure.
 #ifndef GPUTRACE_INTERPOSE_RECORD_SYS_H_
@@ -88,9 +89,7 @@ inline void* Map(size_t size, int protection, int flags, int fd = -1, uint64_t o
 inline void* MapPrivate(size_t size) {
   return Map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
 }
-inline void Unmap(void* at, size_t size) {
-  Call(SYS_munmap, Pointer(at), static_cast<long>(size));
-}
+inline void Unmap(void* at, size_t size) { Call(SYS_munmap, Pointer(at), static_cast<long>(size)); }
 inline long Advise(void* at, size_t size, int advice) {
   return Call(SYS_madvise, Pointer(at), static_cast<long>(size), advice);
 }

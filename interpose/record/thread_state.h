@@ -40,8 +40,8 @@ class SeenHashes {
   uint32_t count_;
 };
 
-// One per thread and session, in zeroed memory of its own. Only its thread touches it, but for `ring`,
-// which the writer reads.
+// One per thread and session, in zeroed memory of its own. Only its thread touches it, but for
+// `ring`, which the writer reads.
 struct ThreadState {
   Session* session;
   uint64_t generation;  // of the session; a forked child sees that it is not its own
@@ -64,7 +64,8 @@ struct ThreadLocal {
   ThreadState* state;
   uint32_t depth;  // of wrapped calls on this thread's stack
 };
-extern __thread ThreadLocal t_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread ThreadLocal t_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 }  // namespace gputrace::interpose
 

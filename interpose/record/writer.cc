@@ -18,8 +18,8 @@ namespace {
 constexpr uint64_t kIntervalNs = 50'000'000;
 constexpr uint64_t kIntervalAfterErrorNs = 500'000'000;
 constexpr uint64_t kExitPatienceNs = 2'000'000'000;
-// Two passes at exit are this far apart: a thread that was publishing when the stage changed has then
-// finished.
+// Two passes at exit are this far apart: a thread that was publishing when the stage changed has
+// then finished.
 constexpr uint64_t kSettleNs = 200'000;
 constexpr size_t kSignalSetBytes = 8;
 
@@ -36,7 +36,8 @@ void* WriterMain(void* argument) {
     const uint32_t wake = session->live->wake.load(std::memory_order_acquire);
     const long error = PassLocked(session, false);
     if (error < 0 && last_error == 0) {
-      Log(session->options.log, "cannot write, will try again: ", session->trace_path.c_str(), error);
+      Log(session->options.log, "cannot write, will try again: ", session->trace_path.c_str(),
+          error);
     }
     last_error = error;
     session->writer_cpu_ns.store(ReadNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
@@ -91,8 +92,8 @@ void FinishSession(Session* session) {
   if (error == 0) {
     RemoveRingsFile(session);
   } else {
-    Log(session->options.log, "cannot end the trace; its rings are kept: ",
-        session->live_path.c_str(), error);
+    Log(session->options.log,
+        "cannot end the trace; its rings are kept: ", session->live_path.c_str(), error);
   }
 }
 

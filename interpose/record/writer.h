@@ -7,8 +7,8 @@
 
 namespace gputrace::interpose {
 
-// Starts the thread; all its signals are blocked. Without a thread (no pthread_create, limits) records
-// stay in the rings, for readers to fold in, until those are full.
+// Starts the thread; all its signals are blocked. Without a thread (no pthread_create, limits)
+// records stay in the rings, for readers to fold in, until those are full.
 void StartWriter(Session* session);
 
 // Ends the trace in order: stops the thread, writes what is left, the end record and the index, and

@@ -23,13 +23,15 @@ class Shell:
     def __init__(self, folder, build, python):
         self.folder = folder
         self.replacements = [(f"{folder}/", ""), (str(folder), "."), (f"{ROOT}/", ""),
-                             (f"{python.parent.parent}/", "venv/"), (f"{build}/", "build/release/")]
+                             (f"{build}/", "build/release/")]
         tools = folder / ".bin"
         tools.mkdir()
-        # Links, so that `gputrace` finds its library by its own file and `python` its packages.
+        # Links, so that `gputrace` finds its library by its own file; and short names, since what is long
+        # is cut on the pages.
         (tools / "gputrace").symlink_to(build / "bin/gputrace")
+        (folder / "venv").symlink_to(python.parent.parent)
         for name in ("python", "python3"):
-            (tools / name).write_text(f'#!/bin/sh\nexec {python} "$@"\n')
+            (tools / name).write_text('#!/bin/sh\nexec venv/bin/python "$@"\n')
             (tools / name).chmod(0o755)
         shutil.copytree(ROOT / "examples", folder / "examples")
         kept = {name: value for name, value in os.environ.items()
@@ -55,6 +57,7 @@ def normalize(text):
     text = re.sub(r"0x[0-9a-f]+|\b[0-9a-f]{16,}\b|\bv1:[0-9a-f]+", "N", text)
     text = re.sub(r"[+-]?[0-9][0-9.,:]*", "N", text)
     text = re.sub(r"\bN (?:B|KiB|MiB|GiB|TiB|ns|µs|ms|s|min|h)\b", "N", text)
+    text = re.sub(r" took N$", "", text, flags=re.MULTILINE)  # shown where a call was slow
     text = re.sub(r"(\(pid N on )[^)]+", r"\1H", text)
     return [re.sub(r"[ ─-]+", " ", line).strip() for line in text.splitlines()]
 

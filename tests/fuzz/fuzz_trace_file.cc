@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files, rings included: the first two bytes of the input say where the trace ends and the rings
-// begin. Checksums are mended, so that damage gets past them.
+// Whole files, rings included: the first two bytes of the input say where the trace ends and the
+// rings begin. Checksums are mended, so that damage gets past them.
 #include <unistd.h>
 
 #include <cstddef>
@@ -49,7 +49,8 @@ void MendRings(std::string* bytes, const std::string& trace) {
   if (bytes->size() < sizeof(LiveHeader) || trace.size() < sizeof(FileHeader)) return;
   memcpy(bytes->data(), kLiveMagic, kMagicBytes);
   memcpy(bytes->data() + offsetof(LiveHeader, version), &kLiveVersion, sizeof(kLiveVersion));
-  memcpy(bytes->data() + offsetof(LiveHeader, trace_id), trace.data() + offsetof(FileHeader, trace_id), 16);
+  memcpy(bytes->data() + offsetof(LiveHeader, trace_id),
+         trace.data() + offsetof(FileHeader, trace_id), 16);
   const uint32_t ring_bytes = 4096;
   memcpy(bytes->data() + offsetof(LiveHeader, ring_bytes), &ring_bytes, 4);
   const uint32_t crc = Crc32(bytes->data() + offsetof(LiveHeader, trace_id),

@@ -8,14 +8,14 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define EXPECT_RESULT(call, expected)                                                    \
-  do {                                                                                   \
-    const int result_ = static_cast<int>(call);                                          \
-    if (result_ != static_cast<int>(expected)) {                                         \
-      fprintf(stderr, "%s:%d: %s = %d, not %d\n", __FILE__, __LINE__, #call, result_,    \
-              static_cast<int>(expected));                                               \
-      exit(3);                                                                           \
-    }                                                                                    \
+#define EXPECT_RESULT(call, expected)                                                 \
+  do {                                                                                \
+    const int result_ = static_cast<int>(call);                                       \
+    if (result_ != static_cast<int>(expected)) {                                      \
+      fprintf(stderr, "%s:%d: %s = %d, not %d\n", __FILE__, __LINE__, #call, result_, \
+              static_cast<int>(expected));                                            \
+      exit(3);                                                                        \
+    }                                                                                 \
   } while (false)
 #define CHECK(call) EXPECT_RESULT(call, CUDA_SUCCESS)
 

@@ -31,10 +31,11 @@ int Fork() {
   Allocate(1 << 20);
   const pid_t child = fork();
   if (child == 0) {
-    // A child cannot use the driver that its parent has initialised. What counts is that its calls do not
-    // get into its parent's trace.
+    // A child cannot use the driver that its parent has initialised. What counts is that its calls
+    // do not get into its parent's trace.
     CUdeviceptr address = 0;
-    for (int i = 0; i < 10; ++i) EXPECT_RESULT(cuMemAlloc(&address, 4096), CUDA_ERROR_NOT_INITIALIZED);
+    for (int i = 0; i < 10; ++i)
+      EXPECT_RESULT(cuMemAlloc(&address, 4096), CUDA_ERROR_NOT_INITIALIZED);
     exit(0);
   }
   int status = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One family of calls per run, named by the argument; each leaves something alive and frees something.
+// One family of calls per run, named by the argument; each leaves something alive and frees
+// something.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -160,9 +161,9 @@ struct Family {
   const char* name;
   void (*run)();
 };
-constexpr Family kFamilies[] = {{"linear", Linear},     {"managed", Managed}, {"host", Host},
-                                {"pools", Pools},       {"contexts", Contexts}, {"reset", Reset},
-                                {"arrays", Arrays},     {"virtual", Virtual}, {"modules", Modules}};
+constexpr Family kFamilies[] = {{"linear", Linear}, {"managed", Managed},   {"host", Host},
+                                {"pools", Pools},   {"contexts", Contexts}, {"reset", Reset},
+                                {"arrays", Arrays}, {"virtual", Virtual},   {"modules", Modules}};
 
 }  // namespace
 

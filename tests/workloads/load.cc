@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocates and frees in several threads until it is killed, or COUNT times each.
 // usage: load THREADS COUNTERS_FILE [COUNT]
-// Each completed call is counted in the file, which is mapped shared: two 64-bit counters (allocations,
-// frees) per thread, 128 bytes apart. So a test knows what a killed process had done.
+// Each completed call is counted in the file, which is mapped shared: two 64-bit counters
+// (allocations, frees) per thread, 128 bytes apart. So a test knows what a killed process had done.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -39,7 +39,9 @@ void Work(CUcontext context, Counters* counters, uint64_t count) {
   CHECK(cuCtxSetCurrent(context));
   std::vector<CUdeviceptr> live;
   for (uint64_t i = 0; i < count; ++i) {
-    live.push_back(i % 3 == 0 ? Allocate<2>(512) : i % 3 == 1 ? Allocate<9>(4096) : Allocate<20>(70000));
+    live.push_back(i % 3 == 0   ? Allocate<2>(512)
+                   : i % 3 == 1 ? Allocate<9>(4096)
+                                : Allocate<20>(70000));
     counters->allocations.fetch_add(1);
     if (live.size() >= 20) {
       const size_t victim = i % live.size();
@@ -60,7 +62,8 @@ int main(int argument_count, char** arguments) {
   const int file = open(arguments[2], O_RDWR | O_CREAT, 0644);
   const size_t bytes = sizeof(Counters) * static_cast<size_t>(threads);
   if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return 2;
-  auto* counters = static_cast<Counters*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  auto* counters =
+      static_cast<Counters*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
   CUcontext context = UsePrimary();
   std::vector<std::thread> workers;
   for (int i = 0; i < threads; ++i) workers.emplace_back(Work, context, &counters[i], count);

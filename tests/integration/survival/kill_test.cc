@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 under load: every completed call is in the trace, in an order that can be true, none twice.
+// kill -9 under load: every completed call is in the trace, in an order that can be true, none
+// twice.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -48,7 +49,8 @@ TEST_P(KillTest, LosesNothingThatWasCompleted) {
   std::mt19937 random(static_cast<unsigned>(threads));
   for (int round = 0; round < 5; ++round) {
     TracedProcess process;
-    process.Start({TracedProcess::Built("workloads/load"), std::to_string(threads), process.Path("counters")});
+    process.Start({TracedProcess::Built("workloads/load"), std::to_string(threads),
+                   process.Path("counters")});
     usleep(100'000 + random() % 300'000);
     kill(process.pid(), SIGKILL);
     ASSERT_EQ(process.Wait(), 128 + SIGKILL) << process.Output();

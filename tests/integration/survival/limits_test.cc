@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options, limits and trouble: the program's behaviour is never changed, and the trace or the log says
-// what was.
+// Options, limits and trouble: the program's behaviour is never changed, and the trace or the log
+// says what was.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -27,7 +27,8 @@ int RunLinear(TracedProcess* process) {
   return process->Run({TracedProcess::Built("workloads/families"), "linear"});
 }
 int RunLoad(TracedProcess* process, const char* threads, const char* count) {
-  return process->Run({TracedProcess::Built("workloads/load"), threads, process->Path("counters"), count});
+  return process->Run(
+      {TracedProcess::Built("workloads/load"), threads, process->Path("counters"), count});
 }
 
 TEST(Limits, ABadOptionValueIsInTheTraceAndTheDefaultIsUsed) {
@@ -61,8 +62,8 @@ TEST(Limits, AnExistingFileIsNeverOverwritten) {
 }
 
 TEST(Limits, DisabledAndPausedLeaveNothing) {
-  for (const auto& [name, value] :
-       std::map<std::string, std::string>{{"GPUTRACE_DISABLE", "1"}, {"GPUTRACE_START", "paused"}}) {
+  for (const auto& [name, value] : std::map<std::string, std::string>{
+           {"GPUTRACE_DISABLE", "1"}, {"GPUTRACE_START", "paused"}}) {
     TracedProcess process;
     process.environment[name] = value;
     EXPECT_EQ(RunLinear(&process), 0);
@@ -79,11 +80,14 @@ TEST(Limits, StacksCanBeSwitchedOff) {
   frees_off.environment["GPUTRACE_FREE_STACKS"] = "off";
   EXPECT_EQ(RunLinear(&frees_off), 0);
   const std::unique_ptr<trace::Reader> reader = frees_off.Open();
-  ASSERT_TRUE(reader->ForEach([&](const trace::Record& record) {
-    const trace::EntryDescriptor* entry = reader->dictionary().entry(record.entry);
-    EXPECT_TRUE(record.kind != trace::RecordKind::kIntent || record.native_stack == 0);
-    EXPECT_TRUE(entry->symbol != "cuMemAlloc_v2" || record.native_stack != 0);
-  }).ok());
+  ASSERT_TRUE(reader
+                  ->ForEach([&](const trace::Record& record) {
+                    const trace::EntryDescriptor* entry = reader->dictionary().entry(record.entry);
+                    EXPECT_TRUE(record.kind != trace::RecordKind::kIntent ||
+                                record.native_stack == 0);
+                    EXPECT_TRUE(entry->symbol != "cuMemAlloc_v2" || record.native_stack != 0);
+                  })
+                  .ok());
 }
 
 TEST(Limits, DepthCutsStacksAndSaysSo) {
@@ -165,7 +169,8 @@ TEST(Limits, ProcessFactsAreRecorded) {
   EXPECT_EQ(d.fact("args"), "[\"" + TracedProcess::Built("workloads/families") + "\",\"linear\"]");
   EXPECT_EQ(d.fact("ppid"), std::to_string(getpid()));
   EXPECT_EQ(d.fact("driver.version"), "13050");
-  for (const auto& [key, value] : d.facts()) EXPECT_THAT(value, ::testing::Not(HasSubstr("hunter2")));
+  for (const auto& [key, value] : d.facts())
+    EXPECT_THAT(value, ::testing::Not(HasSubstr("hunter2")));
   ASSERT_EQ(d.devices().size(), 1u);
   EXPECT_EQ(d.devices()[0].total_bytes, 16ull << 30);
   EXPECT_EQ(d.contexts().at(0).device, 0);

@@ -49,8 +49,8 @@ class TracedProcess {
   pid_t pid_ = -1;
 };
 
-// What a trace says was done, and whether it can be true: an address is not allocated twice nor freed
-// without having been allocated.
+// What a trace says was done, and whether it can be true: an address is not allocated twice nor
+// freed without having been allocated.
 struct Replay {
   std::map<uint32_t, uint64_t> allocations;  // by thread; successful ones
   std::map<uint32_t, uint64_t> frees;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the driver's functions at run time, as the argument says. 10 allocations, 10 frees, and prints
-// what else it was asked to look at.
+// Finds the driver's functions at run time, as the argument says. 10 allocations, 10 frees, and
+// prints what else it was asked to look at.
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -24,7 +24,8 @@ void Check(int result, const char* what) {
 }
 
 using GetProcAddress1 = CUresult(const char*, void**, int, cuuint64_t);
-using GetProcAddress2 = CUresult(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
+using GetProcAddress2 = CUresult(const char*, void**, int, cuuint64_t,
+                                 CUdriverProcAddressQueryResult*);
 
 // How a name is turned into a function in this run.
 std::string g_way;
@@ -58,12 +59,14 @@ void Open(const char* path) {
     fprintf(stderr, "%s\n", dlerror());
     exit(3);
   }
-  g_resolver = dlsym(g_driver, g_way == "get_proc_address_v1" ? "cuGetProcAddress" : "cuGetProcAddress_v2");
+  g_resolver =
+      dlsym(g_driver, g_way == "get_proc_address_v1" ? "cuGetProcAddress" : "cuGetProcAddress_v2");
   if (g_way == "through_itself") {
     void* next = nullptr;
     // The probe that CUDA's runtime makes first, then the resolver by itself, as it does.
     Typed<GetProcAddress2>(g_resolver).function("", &next, 0, 0, nullptr);
-    Check(Typed<GetProcAddress2>(g_resolver).function("cuGetProcAddress", &next, 12000, 0, nullptr), "itself");
+    Check(Typed<GetProcAddress2>(g_resolver).function("cuGetProcAddress", &next, 12000, 0, nullptr),
+          "itself");
     g_resolver = next;
   }
 }
@@ -75,9 +78,11 @@ void RunLinear() {
             Find("cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", 7000, 0))
             .function(&context, 0),
         "retain");
-  Check(Typed<CUresult(CUcontext)>(Find("cuCtxSetCurrent", "cuCtxSetCurrent", 4000, 0)).function(context),
+  Check(Typed<CUresult(CUcontext)>(Find("cuCtxSetCurrent", "cuCtxSetCurrent", 4000, 0))
+            .function(context),
         "set current");
-  const Typed<CUresult(CUdeviceptr*, size_t)> allocate(Find("cuMemAlloc_v2", "cuMemAlloc", 3020, 0));
+  const Typed<CUresult(CUdeviceptr*, size_t)> allocate(
+      Find("cuMemAlloc_v2", "cuMemAlloc", 3020, 0));
   const Typed<CUresult(CUdeviceptr)> free(Find("cuMemFree_v2", "cuMemFree", 3020, 0));
   for (int i = 0; i < 10; ++i) {
     CUdeviceptr address = 0;
@@ -89,7 +94,8 @@ void RunLinear() {
 void RunPerThread() {
   const Typed<CUresult(CUdeviceptr*, size_t, CUstream)> allocate(
       Find("cuMemAllocAsync_ptsz", "cuMemAllocAsync", 11020, 2));
-  const Typed<CUresult(CUdeviceptr, CUstream)> free(Find("cuMemFreeAsync_ptsz", "cuMemFreeAsync", 11020, 2));
+  const Typed<CUresult(CUdeviceptr, CUstream)> free(
+      Find("cuMemFreeAsync_ptsz", "cuMemFreeAsync", 11020, 2));
   CUdeviceptr address = 0;
   Check(allocate.function(&address, 4096, nullptr), "allocate");
   Check(free.function(address, nullptr), "free");
@@ -101,9 +107,11 @@ void PrintOldVersion() {
   Check(Typed<GetProcAddress2>(g_resolver).function("cuMemAlloc", &found, 2000, 0, nullptr), "v1");
   printf("%d\n", found == dlsym(g_driver, "cuMemAlloc"));
   found = nullptr;
-  printf("%d\n", Typed<GetProcAddress2>(g_resolver).function("cuNoSuchThing", &found, 12000, 0, nullptr));
+  printf("%d\n",
+         Typed<GetProcAddress2>(g_resolver).function("cuNoSuchThing", &found, 12000, 0, nullptr));
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
-  printf("%d", Typed<GetProcAddress2>(g_resolver).function("cuMemAllocAsync", &found, 3000, 0, &status));
+  printf("%d",
+         Typed<GetProcAddress2>(g_resolver).function("cuMemAllocAsync", &found, 3000, 0, &status));
   printf(" %d\n", status);
 }
 

@@ -14,21 +14,24 @@ std::map<std::string, int> Calls(const TracedProcess& process) {
   std::map<std::string, int> calls;
   const std::unique_ptr<trace::Reader> reader = process.Open();
   if (reader == nullptr) return calls;
-  EXPECT_TRUE(reader->ForEach([&](const trace::Record& record) {
-    if (record.kind == trace::RecordKind::kCompletion) return;
-    const trace::EntryDescriptor* entry = reader->dictionary().entry(record.entry);
-    if (entry != nullptr) ++calls[entry->symbol];
-  }).ok());
+  EXPECT_TRUE(reader
+                  ->ForEach([&](const trace::Record& record) {
+                    if (record.kind == trace::RecordKind::kCompletion) return;
+                    const trace::EntryDescriptor* entry = reader->dictionary().entry(record.entry);
+                    if (entry != nullptr) ++calls[entry->symbol];
+                  })
+                  .ok());
   return calls;
 }
 
 void ExpectLinear(const TracedProcess& process) {
   const std::map<std::string, int> calls = Calls(process);
-  EXPECT_THAT(calls, ::testing::IsSupersetOf(std::map<std::string, int>{{"cuInit", 1},
-                                                                        {"cuDevicePrimaryCtxRetain", 1},
-                                                                        {"cuCtxSetCurrent", 1},
-                                                                        {"cuMemAlloc_v2", 10},
-                                                                        {"cuMemFree_v2", 10}}));
+  EXPECT_THAT(calls,
+              ::testing::IsSupersetOf(std::map<std::string, int>{{"cuInit", 1},
+                                                                 {"cuDevicePrimaryCtxRetain", 1},
+                                                                 {"cuCtxSetCurrent", 1},
+                                                                 {"cuMemAlloc_v2", 10},
+                                                                 {"cuMemFree_v2", 10}}));
 }
 
 struct Way {
@@ -58,22 +61,24 @@ TEST_P(WaysIn, EveryCallIsSeenOnceAndAnsweredTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WaysIn,
-    ::testing::Values(Way{"LinkedLazily", {"linked_lazy"}}, Way{"LinkedNow", {"linked_now"}},
-                      Way{"LinkedWithoutPlt", {"linked_no_plt"}},
-                      Way{"PointerInStaticData", {"linked_static_pointer"}}, Way{"Dlsym", {"resolving", "dlsym"}},
-                      Way{"RtldDefault", {"resolving", "rtld_default"}},
-                      Way{"HandleWithDeepbind", {"resolving", "deepbind"}},
-                      Way{"AbsolutePath",
-                          {"resolving", "dlsym", TracedProcess::Built("lib/simulator/libcuda.so.1")}},
-                      Way{"GetProcAddressV1", {"resolving", "get_proc_address_v1"}},
-                      Way{"GetProcAddressThroughItself", {"resolving", "through_itself"}}),
+    ::testing::Values(
+        Way{"LinkedLazily", {"linked_lazy"}}, Way{"LinkedNow", {"linked_now"}},
+        Way{"LinkedWithoutPlt", {"linked_no_plt"}},
+        Way{"PointerInStaticData", {"linked_static_pointer"}}, Way{"Dlsym", {"resolving", "dlsym"}},
+        Way{"RtldDefault", {"resolving", "rtld_default"}},
+        Way{"HandleWithDeepbind", {"resolving", "deepbind"}},
+        Way{"AbsolutePath",
+            {"resolving", "dlsym", TracedProcess::Built("lib/simulator/libcuda.so.1")}},
+        Way{"GetProcAddressV1", {"resolving", "get_proc_address_v1"}},
+        Way{"GetProcAddressThroughItself", {"resolving", "through_itself"}}),
     [](const auto& way) { return std::string(way.param.name); });
 
 TEST(WaysIn, VersionsGetTheAbiTheyAskFor) {
   TracedProcess bare;
   bare.environment["LD_PRELOAD"] = "";
   TracedProcess traced;
-  const std::vector<std::string> command = {TracedProcess::Built("workloads/resolving"), "get_proc_address_v2"};
+  const std::vector<std::string> command = {TracedProcess::Built("workloads/resolving"),
+                                            "get_proc_address_v2"};
   EXPECT_EQ(bare.Run(command), 0);
   EXPECT_EQ(traced.Run(command), 0);
   EXPECT_EQ(traced.Output(), bare.Output());
@@ -83,7 +88,8 @@ TEST(WaysIn, VersionsGetTheAbiTheyAskFor) {
 
 TEST(WaysIn, PerThreadStreamsAreEntriesOfTheirOwn) {
   TracedProcess process;
-  EXPECT_EQ(process.Run({TracedProcess::Built("workloads/resolving"), "per_thread"}), 0) << process.Output();
+  EXPECT_EQ(process.Run({TracedProcess::Built("workloads/resolving"), "per_thread"}), 0)
+      << process.Output();
   ExpectLinear(process);
   const std::map<std::string, int> calls = Calls(process);
   EXPECT_EQ(calls.at("cuMemAllocAsync_ptsz"), 1);
@@ -98,16 +104,17 @@ TEST(WaysIn, ANameThatIsNotThereIsNotThere) {
 
 TEST(WaysIn, CtypesOfPython) {
   TracedProcess process;
-  EXPECT_EQ(process.Run({"/usr/bin/python3", "-c",
-                         "import ctypes\n"
-                         "cuda = ctypes.CDLL('libcuda.so.1')\n"
-                         "context, address = ctypes.c_void_p(), ctypes.c_uint64()\n"
-                         "assert cuda.cuInit(0) == 0\n"
-                         "assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0\n"
-                         "assert cuda.cuCtxSetCurrent(context) == 0\n"
-                         "for i in range(10):\n"
-                         "  assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4096)) == 0\n"
-                         "  assert cuda.cuMemFree_v2(address) == 0\n"}),
+  EXPECT_EQ(process.Run(
+                {"/usr/bin/python3", "-c",
+                 "import ctypes\n"
+                 "cuda = ctypes.CDLL('libcuda.so.1')\n"
+                 "context, address = ctypes.c_void_p(), ctypes.c_uint64()\n"
+                 "assert cuda.cuInit(0) == 0\n"
+                 "assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0\n"
+                 "assert cuda.cuCtxSetCurrent(context) == 0\n"
+                 "for i in range(10):\n"
+                 "  assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(4096)) == 0\n"
+                 "  assert cuda.cuMemFree_v2(address) == 0\n"}),
             0)
       << process.Output();
   ExpectLinear(process);
@@ -121,7 +128,8 @@ TEST_P(OtherPreload, ItsHooksGoOnWorking) {
   const std::string ours = TracedProcess::Built("lib/libgputrace.so");
   const std::string other = TracedProcess::Built("lib/libother_dlsym.so");
   process.environment["LD_PRELOAD"] = before ? other + ":" + ours : ours + ":" + other;
-  EXPECT_EQ(process.Run({TracedProcess::Built("workloads/resolving"), "dlsym"}), 0) << process.Output();
+  EXPECT_EQ(process.Run({TracedProcess::Built("workloads/resolving"), "dlsym"}), 0)
+      << process.Output();
   if (before) {
     // It takes libc's dlsym for itself and passes by ours: it works as it did, and we see nothing.
     EXPECT_EQ(process.Output(), "quota tool: 10 calls\n");
@@ -139,9 +147,11 @@ TEST(WaysIn, RtldNextOfAnotherPreloadFindsTheRealFunction) {
     const std::string ours = TracedProcess::Built("lib/libgputrace.so");
     const std::string other = TracedProcess::Built("lib/libother_next.so");
     process.environment["LD_PRELOAD"] = before ? other + ":" + ours : ours + ":" + other;
-    EXPECT_EQ(process.Run({"/usr/bin/python3", "-c",
-                           "import ctypes; libc = ctypes.CDLL(None); libc.puts(b'text'); libc.fflush(None)"}),
-              0);
+    EXPECT_EQ(
+        process.Run(
+            {"/usr/bin/python3", "-c",
+             "import ctypes; libc = ctypes.CDLL(None); libc.puts(b'text'); libc.fflush(None)"}),
+        0);
     EXPECT_EQ(process.Output(), "wrapped:\ntext\n");
   }
 }

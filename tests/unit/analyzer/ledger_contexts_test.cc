@@ -35,7 +35,8 @@ class ContextLedger : public LedgerFixture {
              {{Role::kSize}, {Role::kModule, true}});
     AddEntry("create_array", {{Verb::kOpen, KindBit(ObjectKind::kArray)}},
              {{Role::kValue}, {Role::kSize, true}, {Role::kArray, true}});
-    AddEntry("destroy_array", {{Verb::kClose, KindBit(ObjectKind::kArray)}}, {{Role::kArray}}, true);
+    AddEntry("destroy_array", {{Verb::kClose, KindBit(ObjectKind::kArray)}}, {{Role::kArray}},
+             true);
     AddEntry("create_memory", {{Verb::kOpen, KindBit(ObjectKind::kVmmHandle)}},
              {{Role::kSize}, {Role::kLocationType}, {Role::kLocation}, {Role::kHandle, true}});
     AddEntry("create_stream", {{Verb::kOpen, KindBit(ObjectKind::kStream)}},
@@ -54,9 +55,9 @@ class ContextLedger : public LedgerFixture {
     Call("create_memory", {128, 1, 0, 0x9000});
   }
   void ExpectOnlyWhatSurvives() {
-    for (Account gone : {Account::kDevice, Account::kManaged, Account::kPinned,
-                         Account::kRegistered, Account::kArray, Account::kModule, Account::kStream,
-                         Account::kContext}) {
+    for (Account gone :
+         {Account::kDevice, Account::kManaged, Account::kPinned, Account::kRegistered,
+          Account::kArray, Account::kModule, Account::kStream, Account::kContext}) {
       EXPECT_EQ(account(gone).count, 0u) << ledger::AccountName(gone);
       EXPECT_EQ(account(gone).frees, 1u) << ledger::AccountName(gone);
     }

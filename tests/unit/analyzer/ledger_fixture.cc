@@ -16,8 +16,9 @@ LedgerFixture::LedgerFixture() {
   const OperandSpec new_address{Role::kAddress, true};
   observers_.push_back(&statistics_);
   AddEntry("alloc", {open(ObjectKind::kDevice)}, {size, new_address});
-  AddEntry("alloc_pitch", {open(ObjectKind::kDevice)},
-           {{Role::kValue}, {Role::kValue}, {Role::kSize, true}, new_address, {Role::kPitch, true}});
+  AddEntry(
+      "alloc_pitch", {open(ObjectKind::kDevice)},
+      {{Role::kValue}, {Role::kValue}, {Role::kSize, true}, new_address, {Role::kPitch, true}});
   AddEntry("free",
            {close(KindBit(ObjectKind::kDevice) | KindBit(ObjectKind::kManaged) |
                   KindBit(ObjectKind::kPoolBlock) | KindBit(ObjectKind::kExternalBuffer) |
@@ -96,8 +97,7 @@ void LedgerFixture::Complete(const std::string& symbol, int32_t result,
   Apply(trace::RecordKind::kCompletion, symbol, result, operands);
 }
 
-const analyses::AccountStatistics& LedgerFixture::account(ledger::Account account,
-                                                          int32_t device) {
+const analyses::AccountStatistics& LedgerFixture::account(ledger::Account account, int32_t device) {
   static const analyses::AccountStatistics kNothing;
   const analyses::DeviceStatistics* statistics = statistics_.device(device);
   return statistics == nullptr ? kNothing : statistics->accounts[static_cast<size_t>(account)];

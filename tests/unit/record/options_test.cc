@@ -37,9 +37,9 @@ TEST(Options, DefaultsWithoutVariables) {
 TEST(Options, ReadsEachVariable) {
   const Options options =
       Read({"GPUTRACE_DISABLE=1", "GPUTRACE_START=paused", "GPUTRACE_FREE_STACKS=off",
-            "GPUTRACE_CHILDREN=off", "GPUTRACE_STACKS=off", "GPUTRACE_DEPTH=7", "GPUTRACE_RING=64KiB",
-            "GPUTRACE_MAX_SIZE=2GiB", "GPUTRACE_OUT=/x/%p", "GPUTRACE_LOG=/x/log",
-            "GPUTRACE_FRAMEWORKS=auto"});
+            "GPUTRACE_CHILDREN=off", "GPUTRACE_STACKS=off", "GPUTRACE_DEPTH=7",
+            "GPUTRACE_RING=64KiB", "GPUTRACE_MAX_SIZE=2GiB", "GPUTRACE_OUT=/x/%p",
+            "GPUTRACE_LOG=/x/log", "GPUTRACE_FRAMEWORKS=auto"});
   EXPECT_EQ(options.error_count, 0u);
   EXPECT_TRUE(options.disabled);
   EXPECT_TRUE(options.paused);
@@ -64,8 +64,9 @@ TEST_P(BadOption, KeepsTheDefaultAndSaysWhy) {
   const Options options = Read({GetParam().variable});
   ASSERT_EQ(options.error_count, 1u);
   EXPECT_THAT(options.errors[0].why, ::testing::HasSubstr(GetParam().why));
-  EXPECT_EQ(options.errors[0].value, std::string(GetParam().variable).substr(
-                                         std::string(GetParam().variable).find('=') + 1));
+  EXPECT_EQ(
+      options.errors[0].value,
+      std::string(GetParam().variable).substr(std::string(GetParam().variable).find('=') + 1));
   const Options defaults;
   EXPECT_EQ(options.disabled, defaults.disabled);
   EXPECT_EQ(options.paused, defaults.paused);
@@ -78,19 +79,18 @@ TEST_P(BadOption, KeepsTheDefaultAndSaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadOption,
-    ::testing::Values(BadValue{"GPUTRACE_DISABLE=yes", "0 or 1"}, BadValue{"GPUTRACE_START=", "on or paused"},
-                      BadValue{"GPUTRACE_FREE_STACKS=1", "on or off"},
-                      BadValue{"GPUTRACE_STACKS=all", "off, native, python or mixed"},
-                      BadValue{"GPUTRACE_STACKS=python", "native stacks only"},
-                      BadValue{"GPUTRACE_DEPTH=0", "1 to 256"}, BadValue{"GPUTRACE_DEPTH=257", "1 to 256"},
-                      BadValue{"GPUTRACE_DEPTH=-3", "1 to 256"},
-                      BadValue{"GPUTRACE_RING=32KiB", "power of two"},
-                      BadValue{"GPUTRACE_RING=100KiB", "power of two"},
-                      BadValue{"GPUTRACE_RING=128MiB", "power of two"},
-                      BadValue{"GPUTRACE_MAX_SIZE=big", "size"}, BadValue{"GPUTRACE_MAX_SIZE=1KiB", "1MiB"},
-                      BadValue{"GPUTRACE_OUT=", "empty"}, BadValue{"GPUTRACE_LOG=", "empty"},
-                      BadValue{"GPUTRACE_KEEP=10min", "not in this version"},
-                      BadValue{"GPUTRACE_FRAMEWORKS=pytorch", "not in this version"}));
+    ::testing::Values(
+        BadValue{"GPUTRACE_DISABLE=yes", "0 or 1"}, BadValue{"GPUTRACE_START=", "on or paused"},
+        BadValue{"GPUTRACE_FREE_STACKS=1", "on or off"},
+        BadValue{"GPUTRACE_STACKS=all", "off, native, python or mixed"},
+        BadValue{"GPUTRACE_STACKS=python", "native stacks only"},
+        BadValue{"GPUTRACE_DEPTH=0", "1 to 256"}, BadValue{"GPUTRACE_DEPTH=257", "1 to 256"},
+        BadValue{"GPUTRACE_DEPTH=-3", "1 to 256"}, BadValue{"GPUTRACE_RING=32KiB", "power of two"},
+        BadValue{"GPUTRACE_RING=100KiB", "power of two"},
+        BadValue{"GPUTRACE_RING=128MiB", "power of two"}, BadValue{"GPUTRACE_MAX_SIZE=big", "size"},
+        BadValue{"GPUTRACE_MAX_SIZE=1KiB", "1MiB"}, BadValue{"GPUTRACE_OUT=", "empty"},
+        BadValue{"GPUTRACE_LOG=", "empty"}, BadValue{"GPUTRACE_KEEP=10min", "not in this version"},
+        BadValue{"GPUTRACE_FRAMEWORKS=pytorch", "not in this version"}));
 
 TEST(Options, ManyErrorsDoNotOverflow) {
   std::vector<std::string> variables(40, "GPUTRACE_DEPTH=x");
@@ -105,7 +105,8 @@ TEST(ParseSize, TakesUnitsAndRefusesTheRest) {
   EXPECT_EQ(bytes, 3u << 20);
   EXPECT_TRUE(ParseSize("1TiB", &bytes));
   EXPECT_EQ(bytes, 1ull << 40);
-  for (const char* bad : {"", "x", "-1", "1KB", "1 KiB", "1KiBx", "99999999999999999999", "99999999999T"}) {
+  for (const char* bad :
+       {"", "x", "-1", "1KB", "1 KiB", "1KiBx", "99999999999999999999", "99999999999T"}) {
     EXPECT_FALSE(ParseSize(bad, &bytes)) << bad;
   }
 }

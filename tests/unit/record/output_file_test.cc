@@ -35,7 +35,8 @@ class OutputFileTest : public ::testing::Test {
     file_.Reset();
   }
   ~OutputFileTest() override {
-    for (const char* name : {"/t.gputrace", "/t.gputrace.1", "/other"}) unlink((folder_ + name).c_str());
+    for (const char* name : {"/t.gputrace", "/t.gputrace.1", "/other"})
+      unlink((folder_ + name).c_str());
     rmdir(folder_.c_str());
   }
   static std::string Content(const std::string& path) {

@@ -31,8 +31,8 @@ Encoded Encode(const std::vector<TestRecord>& records, const std::vector<RingRan
   }
   Encoded encoded;
   encoded.payload.resize(ColumnEncoder::kMaxPayloadBytes);
-  encoded.payload.resize(encoder->Finish(ranges.data(), static_cast<uint32_t>(ranges.size()),
-                                         encoded.payload.data()));
+  encoded.payload.resize(
+      encoder->Finish(ranges.data(), static_cast<uint32_t>(ranges.size()), encoded.payload.data()));
   encoded.records = encoder->records();
   encoded.first_time = encoder->first_time();
   return encoded;
@@ -114,8 +114,8 @@ TEST(ColumnCodec, TimesNeverGoBack) {
   EXPECT_EQ(read[1].record.time, 100u);
 }
 
-// An allocator that hands out addresses as real ones do, driven at random: reuse, frees of blocks from
-// before, addresses that never come back, several threads and sites.
+// An allocator that hands out addresses as real ones do, driven at random: reuse, frees of blocks
+// from before, addresses that never come back, several threads and sites.
 std::vector<TestRecord> RandomProgram(uint64_t seed, size_t count) {
   std::mt19937_64 random(seed);
   std::vector<TestRecord> records;
@@ -174,7 +174,8 @@ TEST(ColumnCodec, ALoopCostsLittle) {
     test.record.native_stack = static_cast<uint32_t>(1 + i % 20);
     const uint64_t address = 0x7f0000000000 + (i / 2 % 10) * 4096;
     test.record.entry = i % 2 == 0 ? 1 : 2;
-    test.operands = i % 2 == 0 ? std::vector<uint64_t>{4096, address} : std::vector<uint64_t>{address};
+    test.operands =
+        i % 2 == 0 ? std::vector<uint64_t>{4096, address} : std::vector<uint64_t>{address};
     records.push_back(test);
   }
   // Before compression: a byte each for site, time and duration, one or two for the operands.

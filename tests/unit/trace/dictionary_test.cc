@@ -14,9 +14,7 @@ using ::testing::ElementsAre;
 class DictionaryTest : public ::testing::Test {
  protected:
   DictionaryTest() : buffer_(1 << 20) { encoder_.Start(buffer_.data(), buffer_.size()); }
-  absl::Status Read() {
-    return builder_.AddPayload({encoder_.data(), encoder_.size()});
-  }
+  absl::Status Read() { return builder_.AddPayload({encoder_.data(), encoder_.size()}); }
 
   std::vector<uint8_t> buffer_;
   DictionaryEncoder encoder_;
@@ -26,10 +24,12 @@ class DictionaryTest : public ::testing::Test {
 
 TEST_F(DictionaryTest, RoundTripsEveryType) {
   ASSERT_TRUE(encoder_.AddString(1, BytesOf("epoch 3")));
-  const EntryView::Effect effect{Verb::kClose, KindBit(ObjectKind::kDevice) | KindBit(ObjectKind::kManaged)};
+  const EntryView::Effect effect{Verb::kClose,
+                                 KindBit(ObjectKind::kDevice) | KindBit(ObjectKind::kManaged)};
   const EntryView::Operand operand{BytesOf("address"), Role::kAddress, false, Predictor::kClose};
-  ASSERT_TRUE(encoder_.AddEntry({9, BytesOf("cuMemFree_v2"), EntryClass::kRecord, true,
-                                 ContextSource::kCurrent, CaptureRule::kNode, &effect, 1, &operand, 1}));
+  ASSERT_TRUE(
+      encoder_.AddEntry({9, BytesOf("cuMemFree_v2"), EntryClass::kRecord, true,
+                         ContextSource::kCurrent, CaptureRule::kNode, &effect, 1, &operand, 1}));
   const uint64_t pcs[] = {0x7f0000001000, 0x7f0000002000, 0x400123};
   ASSERT_TRUE(encoder_.AddStack({1, 0xabc, 5, true, pcs, 3}));
   const uint64_t python_frames[] = {1, 15, 1, 0};
@@ -38,8 +38,8 @@ TEST_F(DictionaryTest, RoundTripsEveryType) {
   ASSERT_TRUE(encoder_.AddModule({1, BytesOf("/lib/libc.so.6"), BytesOf(build_id), 0x7f0000000000,
                                   0x7f0000200000, 0x7f0000000000, 4}));
   ASSERT_TRUE(encoder_.AddModuleUnload(1, 6));
-  ASSERT_TRUE(encoder_.AddCodeObject({1, 0x77, BytesOf("Model.forward"), BytesOf("train.py"), 41, 0x030b,
-                                      BytesOf("lines")}));
+  ASSERT_TRUE(encoder_.AddCodeObject(
+      {1, 0x77, BytesOf("Model.forward"), BytesOf("train.py"), 41, 0x030b, BytesOf("lines")}));
   ASSERT_TRUE(encoder_.AddThread(1, 1234, BytesOf("python")));
   ASSERT_TRUE(encoder_.AddContext(1, 0x5555, 0));
   const uint8_t uuid[16] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0, 1, 2, 3, 4, 5, 6, 7, 8};

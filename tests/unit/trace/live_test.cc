@@ -29,7 +29,8 @@ RingRecord Definition(RingOnlyKind kind, uint64_t hash) {
   return record;
 }
 // Fixed words, then texts, as rings hold them.
-std::vector<uint64_t> WithTexts(std::vector<uint64_t> words, const std::vector<std::string>& texts) {
+std::vector<uint64_t> WithTexts(std::vector<uint64_t> words,
+                                const std::vector<std::string>& texts) {
   std::string bytes;
   for (const std::string& text : texts) {
     words.push_back(text.size());
@@ -111,7 +112,8 @@ TEST_F(LiveTest, DefinitionsInRingsBecomePartOfTheDictionary) {
   LiveRingSpec ring;
   RingRecord module = Definition(RingOnlyKind::kModule, 5);
   module.epoch = 3;
-  AppendRingRecord(&ring.words, module, WithTexts({0x1000, 0x9000, 0x1000}, {"/lib/m.so", "\xab\x01"}));
+  AppendRingRecord(&ring.words, module,
+                   WithTexts({0x1000, 0x9000, 0x1000}, {"/lib/m.so", "\xab\x01"}));
   RingRecord stack = Definition(RingOnlyKind::kStack, 0x77);
   stack.epoch = 3;
   AppendRingRecord(&ring.words, stack, {0x1500, 0x1600});
@@ -142,7 +144,8 @@ TEST_F(LiveTest, DefinitionsInRingsBecomePartOfTheDictionary) {
   EXPECT_EQ(d.fact("driver.version"), "13050");
   EXPECT_EQ(d.thread(record.thread).tid, 77u);
   ASSERT_EQ(d.python_stack(record.python_stack).frames.size(), 1u);
-  EXPECT_EQ(d.code_object(d.python_stack(record.python_stack).frames[0].code_object).qualified_name, "loss");
+  EXPECT_EQ(d.code_object(d.python_stack(record.python_stack).frames[0].code_object).qualified_name,
+            "loss");
 }
 
 TEST_F(LiveTest, NamesInRingsBecomeStringIds) {
@@ -154,9 +157,11 @@ TEST_F(LiveTest, NamesInRingsBecomeStringIds) {
   WriteLiveFile(live_path_, writer_.header, {ring});
   const std::unique_ptr<Reader> reader = Open();
   uint64_t name = 0;
-  ASSERT_TRUE(reader->ForEach([&](const Record& r) {
-    name = r.operands[static_cast<size_t>(PhaseOperand::kName)];
-  }).ok());
+  ASSERT_TRUE(reader
+                  ->ForEach([&](const Record& r) {
+                    name = r.operands[static_cast<size_t>(PhaseOperand::kName)];
+                  })
+                  .ok());
   EXPECT_EQ(reader->dictionary().string(static_cast<uint32_t>(name)), "epoch");
 }
 
@@ -172,7 +177,8 @@ TEST_F(LiveTest, ACallInFlightIsMarked) {
   const std::unique_ptr<Reader> reader = Open();
   EXPECT_EQ(reader->health().uncertain_calls, 1u);
   std::vector<int> flags;
-  ASSERT_TRUE(reader->ForEach([&](const Record& r) { flags.push_back(r.flags & kFlagUncertain); }).ok());
+  ASSERT_TRUE(
+      reader->ForEach([&](const Record& r) { flags.push_back(r.flags & kFlagUncertain); }).ok());
   EXPECT_THAT(flags, ElementsAre(0, kFlagUncertain));
 }
 

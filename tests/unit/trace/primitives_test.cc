@@ -12,9 +12,7 @@
 namespace gputrace::trace {
 namespace {
 
-TEST(Crc32, HasTheCheckValueOfTheStandard) {
-  EXPECT_EQ(Crc32("123456789", 9), 0xcbf43926u);
-}
+TEST(Crc32, HasTheCheckValueOfTheStandard) { EXPECT_EQ(Crc32("123456789", 9), 0xcbf43926u); }
 
 TEST(Crc32, ContinuesOverParts) {
   const char* text = "the quick brown fox jumps over the lazy dog";
@@ -27,7 +25,8 @@ TEST(Crc32, ContinuesOverParts) {
 TEST(Varint, RoundTripsAtEveryWidth) {
   uint8_t buffer[kMaxVarintBytes];
   for (unsigned bit = 0; bit < 64; ++bit) {
-    for (const uint64_t value : {uint64_t{1} << bit, (uint64_t{1} << bit) - 1, ~uint64_t{0} >> bit}) {
+    for (const uint64_t value :
+         {uint64_t{1} << bit, (uint64_t{1} << bit) - 1, ~uint64_t{0} >> bit}) {
       const uint8_t* end = PutVarint(buffer, value);
       uint64_t read = 0;
       EXPECT_EQ(GetVarint(buffer, end, &read), end);

@@ -72,10 +72,12 @@ TEST_F(ReaderTest, ReadsAWholeTrace) {
   EXPECT_EQ(reader->header().pid, 4242u);
   std::vector<Record> records;
   std::vector<uint64_t> addresses;
-  ASSERT_TRUE(reader->ForEach([&](const Record& record) {
-    records.push_back(record);
-    addresses.push_back(record.operands[1]);
-  }).ok());
+  ASSERT_TRUE(reader
+                  ->ForEach([&](const Record& record) {
+                    records.push_back(record);
+                    addresses.push_back(record.operands[1]);
+                  })
+                  .ok());
   ASSERT_EQ(records.size(), 30u);
   EXPECT_EQ(records[29].time_ns, 209);
   EXPECT_EQ(addresses[29], 0x1000u * 209);
@@ -87,9 +89,12 @@ TEST_F(ReaderTest, BlocksCanBeReadAlone) {
   const std::unique_ptr<Reader> reader = Open();
   ASSERT_EQ(reader->blocks().size(), 5u);
   int64_t first = -1;
-  ASSERT_TRUE(reader->ReadBlock(2, [&](const Record& record) {
-    if (first < 0) first = record.time_ns;
-  }).ok());
+  ASSERT_TRUE(reader
+                  ->ReadBlock(2,
+                              [&](const Record& record) {
+                                if (first < 0) first = record.time_ns;
+                              })
+                  .ok());
   EXPECT_EQ(first, 100);
 }
 
@@ -121,7 +126,8 @@ TEST_F(ReaderTest, SaysSoWhenTheHeaderIsCut) {
 TEST_F(ReaderTest, GoesOnAfterDamage) {
   const TraceWriter writer = SmallTrace();
   std::string bytes = writer.bytes();
-  bytes.resize(writer.block_offsets().back());  // without index, so that the damage is met while scanning
+  bytes.resize(
+      writer.block_offsets().back());  // without index, so that the damage is met while scanning
   bytes[writer.block_offsets()[2] + 3] ^= 0x40;  // the second event block's magic
   Write(bytes);
   const std::unique_ptr<Reader> reader = Open();

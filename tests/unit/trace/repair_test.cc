@@ -32,7 +32,8 @@ class RepairTest : public ::testing::Test {
     std::vector<uint64_t> addresses;
     absl::StatusOr<std::unique_ptr<Reader>> reader = Reader::Open(path);
     EXPECT_TRUE(reader.ok()) << reader.status();
-    EXPECT_TRUE((*reader)->ForEach([&](const Record& r) { addresses.push_back(r.operands[1]); }).ok());
+    EXPECT_TRUE(
+        (*reader)->ForEach([&](const Record& r) { addresses.push_back(r.operands[1]); }).ok());
     *health = (*reader)->health();
     return addresses;
   }
@@ -109,7 +110,8 @@ TEST_F(RepairTest, AnOutputThatCannotBeWrittenIsAnError) {
   TraceWriter writer;
   writer.AddEvents({Event(1)});
   writer.WriteTo(path_);
-  EXPECT_EQ(Repair(path_, "/nonexistent/x.gputrace").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Repair(path_, "/nonexistent/x.gputrace").status().code(),
+            absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

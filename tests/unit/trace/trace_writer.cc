@@ -62,7 +62,8 @@ void TraceWriter::DefineEntries() {
                                     &close_operand, 1}));
 }
 
-void TraceWriter::AddBlock(BlockEncoder::Description description, const uint8_t* payload, size_t size) {
+void TraceWriter::AddBlock(BlockEncoder::Description description, const uint8_t* payload,
+                           size_t size) {
   std::vector<uint8_t> out(BlockEncoder::MaxBlockBytes(size));
   const size_t stored = blocks_.Encode(description, payload, size, out.data());
   offsets_.push_back(bytes_.size());
