@@ -5,6 +5,7 @@
 #include <string>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/commands.h"
@@ -37,6 +38,11 @@ int Main(int argc, char** argv) {
   });
   Action action;
   AddCommands(&app, &action);
+  // The parser would only say that a subcommand is missing.
+  const auto is_it = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_it).empty()) {
+    return Fail(absl::StrCat("there is no command '", argv[1], "' (--help lists them)"));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -52,10 +52,9 @@ std::string FrameText(const symbols::Frame& frame) {
     absl::StrAppend(&text, " at ", EscapeForTerminal(frame.file));
     if (frame.line > 0) absl::StrAppend(&text, ":", frame.line);
   }
-  const std::string_view module = FileName(frame.module);
-  if (!module.empty() && frame.function.compare(0, module.size(), module) != 0) {
-    absl::StrAppend(&text, " (", EscapeForTerminal(module), ")");
-  }
+  const std::string module(FileName(frame.module));
+  const bool names_it = absl::StartsWith(frame.function, module + "+0x");
+  if (!module.empty() && !names_it) absl::StrAppend(&text, " (", EscapeForTerminal(module), ")");
   return text;
 }
 
