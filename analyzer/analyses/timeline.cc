@@ -7,14 +7,14 @@ namespace gputrace::analyses {
 
 using ledger::Allocation;
 
-void StepSeries::Bucket::Add(const TimelinePoint& point) {
+void StepSeries::Bucket::Add(const Step& step) {
   if (!used) {
-    *this = {point, point, point, true};
+    *this = {step, step, step, true};
     return;
   }
-  if (point.bytes < low.bytes) low = point;
-  if (point.bytes > high.bytes) high = point;
-  last = point;
+  if (step.point.bytes < low.point.bytes) low = step;
+  if (step.point.bytes > high.point.bytes) high = step;
+  last = step;
 }
 
 void StepSeries::Bucket::Merge(const Bucket& later) {
@@ -23,8 +23,8 @@ void StepSeries::Bucket::Merge(const Bucket& later) {
     *this = later;
     return;
   }
-  if (later.low.bytes < low.bytes) low = later.low;
-  if (later.high.bytes > high.bytes) high = later.high;
+  if (later.low.point.bytes < low.point.bytes) low = later.low;
+  if (later.high.point.bytes > high.point.bytes) high = later.high;
   last = later.last;
 }
 
@@ -44,23 +44,20 @@ void StepSeries::Set(int64_t time_ns, uint64_t bytes) {
   while (static_cast<uint64_t>(time / width_ns_) >= max_buckets_) Widen();
   const auto bucket = static_cast<size_t>(time / width_ns_);
   if (bucket >= buckets_.size()) buckets_.resize(bucket + 1);
-  buckets_[bucket].Add({time, bytes});
+  buckets_[bucket].Add({{time, bytes}, ++steps_});
 }
 
 std::vector<TimelinePoint> StepSeries::Points() const {
   std::vector<TimelinePoint> points;
+  uint64_t newest = 0;
   for (const Bucket& bucket : buckets_) {
     if (!bucket.used) continue;
-    TimelinePoint in_bucket[] = {bucket.low, bucket.high, bucket.last};
-    std::stable_sort(std::begin(in_bucket), std::end(in_bucket),
-                     [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
-    for (const TimelinePoint& point : in_bucket) {
-      // Several changes at one time: the value that the last of them left, but never below a peak.
-      if (!points.empty() && points.back().time_ns == point.time_ns) {
-        points.back().bytes = std::max(points.back().bytes, point.bytes);
-      } else {
-        points.push_back(point);
-      }
+    Step steps[] = {bucket.low, bucket.high, bucket.last};
+    std::sort(std::begin(steps), std::end(steps),
+              [](const Step& a, const Step& b) { return a.number < b.number; });
+    for (const Step& step : steps) {
+      if (step.number > newest) points.push_back(step.point);
+      newest = std::max(newest, step.number);
     }
   }
   return points;

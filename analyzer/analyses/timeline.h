@@ -28,22 +28,27 @@ class StepSeries {
   explicit StepSeries(size_t max_buckets) : max_buckets_(max_buckets) {}
 
   void Set(int64_t time_ns, uint64_t bytes);
-  // In order of time; times are unique.
+  // In order of time; of several at one time the last is what was held from then on.
   std::vector<TimelinePoint> Points() const;
 
  private:
+  struct Step {
+    TimelinePoint point;
+    uint64_t number = 0;  // of the call of Set
+  };
   struct Bucket {
-    TimelinePoint low;
-    TimelinePoint high;
-    TimelinePoint last;
+    Step low;
+    Step high;
+    Step last;
     bool used = false;
-    void Add(const TimelinePoint& point);
+    void Add(const Step& step);
     void Merge(const Bucket& later);
   };
   void Widen();
 
   const size_t max_buckets_;
   int64_t width_ns_ = 1000;
+  uint64_t steps_ = 0;
   std::vector<Bucket> buckets_;
 };
 

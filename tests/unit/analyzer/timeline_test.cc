@@ -23,6 +23,18 @@ TEST(StepSeries, FewPointsAreKeptAsTheyAre) {
               ElementsAre(FieldsAre(0, 5), FieldsAre(2000, 9), FieldsAre(5000, 0)));
 }
 
+TEST(StepSeries, SeveralStepsAtOneTimeStayInOrder) {
+  StepSeries series(10);
+  series.Set(1000, 5);
+  series.Set(1000, 9);
+  EXPECT_THAT(series.Points(), ElementsAre(FieldsAre(1000, 5), FieldsAre(1000, 9)));
+  series.Set(1000, 2);
+  series.Set(1000, 3);
+  // The first is neither the lowest nor the highest nor the last any more.
+  EXPECT_THAT(series.Points(),
+              ElementsAre(FieldsAre(1000, 9), FieldsAre(1000, 2), FieldsAre(1000, 3)));
+}
+
 TEST(StepSeries, NoPointsNoSeries) { EXPECT_TRUE(StepSeries(10).Points().empty()); }
 
 TEST(StepSeries, KeepsPeaksAndTroughsHoweverManyPointsThereAre) {
