@@ -158,7 +158,9 @@ def thunks(number, row):
         "}",
         "}  // namespace",
         f'extern "C" GPUTRACE_EXPORT CUresult {row.symbol}({parameters}) {{',
-        f"  return Body{number}(NextOf<Function{number}>(ExportedNext({number})){arguments});",
+        f"  const void* next = ExportedNext({number});",
+        "  if (next == nullptr) return CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND;",
+        f"  return Body{number}(NextOf<Function{number}>(next){arguments});",
         "}",
         "namespace {",
     ]
@@ -177,6 +179,7 @@ def wrappers(rows):
             f"std::atomic<const void*> g_bound[{len(rows) + 1}][kBoundThunks];",
             f"std::atomic<const void*> g_exported[{len(rows) + 1}];",
             f"static_assert(kBoundThunks == {BOUND_THUNKS});",
+            f"static_assert({len(rows)} <= kMaxWrappers);",
             "}  // namespace gputrace::interpose", ""]
     return "\n".join(out)
 

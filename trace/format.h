@@ -198,6 +198,10 @@ enum class CoverageOperand : uint8_t { kWhat = 0, kName, kCount, kCountOf };
 enum class CoverageWhat : uint8_t {
   kUnknownEntry = 1,      // a memory-like name the table does not know was handed out
   kUnwrappedPointer = 2,  // an entry was handed out without a wrapper
+  kLinked = 3,            // a wrapped entry was called by its exported name
+  kDlsym = 4,             // a wrapped entry was looked up by dlsym or dlvsym
+  kProcAddress = 5,       // a wrapped entry was an answer of cuGetProcAddress
+  kUnknownExport = 6,     // the driver exports a memory-like name the table does not know
 };
 enum class VariableOperand : uint8_t { kName = 0, kValue, kCountOf };
 

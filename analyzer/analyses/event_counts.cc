@@ -19,7 +19,8 @@ std::string_view RecordKindName(RecordKind kind) {
 
 void EventCounts::Count(const trace::Record& record) {
   last_ns_ = std::max(last_ns_, record.time_ns);
-  if (record.kind == RecordKind::kCompletion) return;
+  // Notes of the tracer's are no events of the program.
+  if (record.kind == RecordKind::kCompletion || record.kind == RecordKind::kCoverage) return;
   ++total_;
   if (record.kind != RecordKind::kCall && record.kind != RecordKind::kIntent) {
     ++others_[static_cast<size_t>(record.kind)];

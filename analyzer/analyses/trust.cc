@@ -34,11 +34,9 @@ void TrustCollector::Observe(const ingest::TimedRecord& timed) {
     const trace::Dictionary& dictionary = job_->processes()[timed.process].reader->dictionary();
     const auto name_id =
         static_cast<uint32_t>(OperandOf(record, static_cast<size_t>(CoverageOperand::kName)));
-    const std::string name(dictionary.string(name_id));
     const auto what =
         static_cast<CoverageWhat>(OperandOf(record, static_cast<size_t>(CoverageOperand::kWhat)));
-    if (what == CoverageWhat::kUnknownEntry) unknown_names_.insert(name);
-    if (what == CoverageWhat::kUnwrappedPointer) handed_out_.insert(name);
+    ways_[timed.process][what].insert(std::string(dictionary.string(name_id)));
   } else if (record.kind == RecordKind::kLoss) {
     const auto reason =
         static_cast<LossReason>(OperandOf(record, static_cast<size_t>(LossOperand::kReason)));
@@ -103,14 +101,23 @@ void TrustCollector::JudgeLedger(const ledger::Ledger& ledger, const std::string
 }
 
 void TrustCollector::JudgeCoverage(Trust* trust) const {
-  for (const std::string& name : handed_out_) {
+  std::set<std::string> handed_out;  // their calls would have been made past the tracer
+  std::set<std::string> uncovered;
+  for (const Ways& ways : ways_) {
+    for (const auto& [what, names] : ways) {
+      const bool is_handed_out =
+          what == CoverageWhat::kUnknownEntry || what == CoverageWhat::kUnwrappedPointer;
+      if (is_handed_out) handed_out.insert(names.begin(), names.end());
+      if (is_handed_out || what == CoverageWhat::kUnknownExport) {
+        uncovered.insert(names.begin(), names.end());
+      }
+    }
+  }
+  for (const std::string& name : handed_out) {
     trust->ledger_complete = false;
-    trust->uncovered_entries.push_back(name);
     trust->reasons.push_back(absl::StrCat("calls of ", name, " may have been made unrecorded"));
   }
-  for (const std::string& name : unknown_names_) {
-    if (!handed_out_.contains(name)) trust->uncovered_entries.push_back(name);
-  }
+  trust->uncovered_entries.assign(uncovered.begin(), uncovered.end());
   if (paused_) {
     trust->ledger_complete = false;
     trust->reasons.push_back("recording was paused for a while");

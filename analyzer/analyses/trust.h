@@ -4,6 +4,7 @@
 #define GPUTRACE_ANALYZER_ANALYSES_TRUST_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,9 +36,14 @@ struct Trust {
 // Collects what records say of the trace itself while they pass.
 class TrustCollector {
  public:
-  explicit TrustCollector(const ingest::Job* job) : job_(job) {}
+  // By which ways a process reached the driver: symbols by CoverageWhat.
+  using Ways = std::map<trace::CoverageWhat, std::set<std::string>>;
+
+  explicit TrustCollector(const ingest::Job* job) : job_(job), ways_(job->processes().size()) {}
 
   void Observe(const ingest::TimedRecord& timed);
+  // Of what has passed, by process.
+  const Ways& ways(size_t process) const { return ways_[process]; }
   // After the last record. `ledgers` by process; empty if none were kept.
   Trust Judge(const std::vector<const ledger::Ledger*>& ledgers) const;
 
@@ -48,9 +54,7 @@ class TrustCollector {
   std::string Where(const ingest::Process& process) const;
 
   const ingest::Job* const job_;
-  std::set<std::string>
-      unknown_names_;                 // look like memory calls, and the tracer does not know them
-  std::set<std::string> handed_out_;  // memory calls that can have been made past the tracer
+  std::vector<Ways> ways_;
   bool paused_ = false;
 };
 

@@ -17,6 +17,8 @@ namespace gputrace::cli {
 namespace {
 
 using report::Json;
+using trace::CoverageWhat;
+using Ways = analyses::TrustCollector::Ways;
 
 const char* EndedName(trace::Ended ended) {
   switch (ended) {
@@ -59,12 +61,49 @@ Json PrefixedFacts(const trace::Dictionary& dictionary, const std::string& prefi
   return json;
 }
 
+constexpr std::pair<CoverageWhat, const char*> kWays[] = {
+    {CoverageWhat::kLinked, "linked"},
+    {CoverageWhat::kDlsym, "dlsym"},
+    {CoverageWhat::kProcAddress, "cuGetProcAddress"}};
+
+// What the driver has, and by which ways the program got at it.
+Json CoverageJson(const trace::Dictionary& dictionary, const Ways& ways) {
+  Json json;
+  json["driver_exports"] = report::NumberOrText(dictionary.fact("driver.exports"));
+  json["driver_exports_unknown"] = report::NumberOrText(dictionary.fact("driver.exports_unknown"));
+  const auto names = [&](CoverageWhat what) {
+    const auto found = ways.find(what);
+    return found == ways.end() ? Json::array() : Json(found->second);
+  };
+  json["unknown_memory_exports"] = names(CoverageWhat::kUnknownExport);
+  json["handed_out_unwrapped"] = names(CoverageWhat::kUnwrappedPointer);
+  json["handed_out_unknown"] = names(CoverageWhat::kUnknownEntry);
+  json["reached"] = Json::object();
+  for (const auto& [what, name] : kWays) json["reached"][name] = names(what);
+  return json;
+}
+
+// "612 driver entries, 0 unknown; reached: 34 linked, 2 by dlsym, 180 by cuGetProcAddress"
+std::string CoverageText(const trace::Dictionary& dictionary, const Ways& ways) {
+  if (dictionary.fact("driver.exports").empty()) return "";
+  std::vector<std::string> reached;
+  for (const auto& [what, name] : kWays) {
+    const auto found = ways.find(what);
+    if (found != ways.end()) reached.push_back(absl::StrCat(found->second.size(), " by ", name));
+  }
+  return absl::StrCat("the driver exports ", std::string(dictionary.fact("driver.exports")),
+                      " functions, ", std::string(dictionary.fact("driver.exports_unknown")),
+                      " of them not in the table; traced ones in use: ",
+                      reached.empty() ? "none" : absl::StrJoin(reached, ", "));
+}
+
 struct ProcessCounts {
   analyses::EventCounts events;
   int64_t duration_ns = 0;  // of the process
 };
 
-Json PartJson(const ingest::Job& job, const ingest::Process& process, const ProcessCounts& counts) {
+Json PartJson(const ingest::Job& job, const ingest::Process& process, const ProcessCounts& counts,
+              const Ways& ways) {
   const trace::Dictionary& dictionary = process.reader->dictionary();
   Json json;
   json["process"] = ProcessJson(dictionary, process.reader->header());
@@ -82,13 +121,14 @@ Json PartJson(const ingest::Job& job, const ingest::Process& process, const Proc
   json["bytes_on_disk"] = process.reader->file_bytes();
   json["ended"] = EndedName(process.reader->health().ended);
   json["tracer_version"] = report::TextOrNull(dictionary.fact("tracer.version"));
+  json["coverage"] = CoverageJson(dictionary, ways);
   json["options"] = PrefixedFacts(dictionary, "option.");
   json["environment"] = PrefixedFacts(dictionary, "env.");
   return json;
 }
 
 void PrintPart(Session* session, const ingest::Process& process, const ProcessCounts& counts,
-               Output* out) {
+               const Ways& ways, Output* out) {
   const trace::Dictionary& dictionary = process.reader->dictionary();
   const auto line = [&](const char* name, const std::string& text) {
     if (text.empty()) return;
@@ -113,6 +153,7 @@ void PrintPart(Session* session, const ingest::Process& process, const ProcessCo
     line("device", absl::StrCat(device.index, ": ", device.name, ", ",
                                 report::FormatBytes(device.total_bytes), ", ", device.uuid));
   }
+  line("coverage", CoverageText(dictionary, ways));
   line("tracer", std::string(dictionary.fact("tracer.version")));
   for (const auto& [key, value] : dictionary.facts()) {
     if (absl::StartsWith(key, "option.")) line("option", absl::StrCat(key.substr(7), "=", value));
@@ -164,17 +205,17 @@ absl::Status Info(Session* session, Output* out, bool* trustworthy) {
   *trustworthy = trust.ledger_complete;
   if (session->options().json) {
     Json json = report::BeginDocument("info", job, trust);
-    json.update(PartJson(job, job.processes()[0], counts[0]));
+    json.update(PartJson(job, job.processes()[0], counts[0], collector.ways(0)));
     json["processes"] = Json::array();
     for (size_t i = 0; i < counts.size(); ++i) {
-      json["processes"].push_back(PartJson(job, job.processes()[i], counts[i]));
+      json["processes"].push_back(PartJson(job, job.processes()[i], counts[i], collector.ways(i)));
     }
     out->Write(report::Render(json));
     return absl::OkStatus();
   }
   for (size_t i = 0; i < counts.size(); ++i) {
     if (i > 0) out->Write("\n");
-    PrintPart(session, job.processes()[i], counts[i], out);
+    PrintPart(session, job.processes()[i], counts[i], collector.ways(i), out);
   }
   PrintAllTrust(*session, trust, out);
   return absl::OkStatus();

@@ -126,6 +126,10 @@ void Drain::AdvanceTails() {
 void Drain::Rewind() {
   columns_.Restart();
   for (Cursor& cursor : cursors_) cursor.position = cursor.flushed;
+  // Said again: readers take the largest count.
+  coverage_seen_ = 0;
+  memset(notes_reported_, 0, sizeof(notes_reported_));
+  memset(ways_reported_, 0, sizeof(ways_reported_));
 }
 
 uint64_t Drain::ReadHorizon(bool everything) {
@@ -150,6 +154,7 @@ long Drain::Pass(bool everything) {
   const uint64_t horizon = ReadHorizon(everything);
   long error = Merge(horizon);
   if (error == 0) error = AddLosses();
+  if (error == 0) error = AddCoverage();
   if (error == 0) error = FlushEvents();
   if (error < 0) Rewind();
   session_->writer_is_stuck.store(error < 0, std::memory_order_relaxed);
@@ -270,15 +275,8 @@ long Drain::AddLosses() {
       static_cast<uint64_t>(trace::LossReason::kRingFull);
   operands_[static_cast<size_t>(trace::LossOperand::kEvents)] = lost;
   operands_[static_cast<size_t>(trace::LossOperand::kRing)] = 0;
-  trace::PackedRecord packed;
-  packed.kind = trace::RecordKind::kLoss;
-  packed.time = Units(ReadTicks(session_->clock));
-  packed.count = static_cast<uint32_t>(trace::LossOperand::kCountOf);
-  packed.operands = operands_;
-  if (columns_.Add(packed)) return 0;
-  if (const long error = FlushEvents(); error < 0) return error;
-  columns_.Add(packed);
-  return 0;
+  return AddOwnRecord(trace::RecordKind::kLoss,
+                      static_cast<uint32_t>(trace::LossOperand::kCountOf));
 }
 
 void Drain::ReleaseAbandonedRings() {

@@ -11,6 +11,7 @@
 
 #include "interpose/record/hash_ids.h"
 #include "interpose/record/session.h"
+#include "interpose/resolve/coverage.h"
 #include "trace/block_encoder.h"
 #include "trace/column_encoder.h"
 #include "trace/dictionary_encoder.h"
@@ -61,6 +62,10 @@ class Drain {
   bool DefineThread(uint32_t ring);
   long AddEvent(uint32_t ring, const trace::RingRecord& record);
   long AddLosses();
+  long AddCoverage();
+  long AddCoverageRecord(trace::CoverageWhat what, const char* symbol, uint32_t count);
+  // A record that no thread has made.
+  long AddOwnRecord(trace::RecordKind kind, uint32_t count);
   long FlushEvents();
   long WriteBlock(trace::BlockEncoder::Description description, const uint8_t* payload,
                   size_t size);
@@ -83,6 +88,9 @@ class Drain {
   uint32_t lost_unwritten_;  // losses that no block carries yet
   bool limit_reached_;
   uint64_t lost_reported_without_ring_;
+  uint32_t coverage_seen_;                      // CoverageChanges() of what has been added
+  uint32_t notes_reported_[kMaxCoverageNotes];  // counts
+  uint8_t ways_reported_[kMaxWrappers + 1];
   trace::BlockEncoder blocks_;
   trace::DictionaryEncoder dictionary_;
   HashIds stacks_;

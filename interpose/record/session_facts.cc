@@ -103,4 +103,10 @@ void AddCosts(const Session& session, trace::DictionaryEncoder* dictionary) {
   facts.Number("tracer.rings", session.live->rings.load(std::memory_order_relaxed));
 }
 
+void AddExports(const DriverExports& exports, trace::DictionaryEncoder* dictionary) {
+  FactWriter facts(dictionary);
+  facts.Number("driver.exports", exports.all);
+  facts.Number("driver.exports_unknown", exports.unknown);
+}
+
 }  // namespace gputrace::interpose

@@ -5,6 +5,7 @@
 
 #include "interpose/record/process.h"
 #include "interpose/record/session.h"
+#include "interpose/resolve/wrappers.h"
 #include "trace/dictionary_encoder.h"
 
 namespace gputrace::interpose {
@@ -14,6 +15,9 @@ void AddSessionFacts(const Session& session, const ProcessInfo& process,
 
 // The descriptors of all driver entries that the tracer records.
 void AddEntries(trace::DictionaryEncoder* dictionary);
+
+// How many entries the driver has.
+void AddExports(const DriverExports& exports, trace::DictionaryEncoder* dictionary);
 
 // What tracing cost: for the end of the trace.
 void AddCosts(const Session& session, trace::DictionaryEncoder* dictionary);

@@ -11,6 +11,7 @@
 #include "interpose/record/rings_file.h"
 #include "interpose/record/session_facts.h"
 #include "interpose/resolve/elf_lookup.h"
+#include "interpose/resolve/wrappers.h"
 
 namespace gputrace::interpose {
 namespace {
@@ -28,10 +29,18 @@ long PassLocked(Session* session, bool everything) {
   return session->drain->Pass(everything);
 }
 
+// Here and not at the session's start, where a call of the program waits.
+void AddDriverFacts(Session* session) {
+  const DriverExports exports = CountDriverExports();
+  const ForkSafeLock lock(&session->page->drain_lock);
+  AddExports(exports, &session->drain->dictionary());
+}
+
 void* WriterMain(void* argument) {
   auto* session = static_cast<Session*>(argument);
   sys::Call(SYS_prctl, PR_SET_NAME, sys::Pointer("gputrace"));
   long last_error = 0;
+  AddDriverFacts(session);
   while (session->stop_writer.load(std::memory_order_acquire) == 0) {
     const uint32_t wake = session->live->wake.load(std::memory_order_acquire);
     const long error = PassLocked(session, false);

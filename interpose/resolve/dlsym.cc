@@ -56,6 +56,11 @@ DlvsymFunction RealDlvsym() {
   return reinterpret_cast<DlvsymFunction>(real);
 }
 
+void* WrapFound(uint16_t id, void* real) {
+  if (real != nullptr) NoteWay(id, trace::CoverageWhat::kDlsym);
+  return Wrap(id, real);
+}
+
 // The answer of the overrides: if `handled` is not set they jump on to the real function.
 struct FilterAnswer {
   void* value;
@@ -77,12 +82,12 @@ void ForgetError() {
 // Our exports stand in the global scope whether or not there is a driver: a program that probes for
 // one must not take them for it. After the global scope comes the caller's own.
 FilterAnswer FindDefault(uint16_t id, const char* symbol, const void* caller) {
-  if (void* real = FindNextGlobal(symbol)) return {Wrap(id, real), 1};
+  if (void* real = FindNextGlobal(symbol)) return {WrapFound(id, real), 1};
   const link_map* object = ObjectOf(caller);
   void* real = object == nullptr ? nullptr : FindInScopeOf(object, symbol);
   if (real == nullptr) return {nullptr, 1};
   ForgetError();
-  return {Wrap(id, real), 1};
+  return {WrapFound(id, real), 1};
 }
 
 // The objects after the caller's. If we are among them it gets our export, if there is anything
@@ -93,7 +98,7 @@ FilterAnswer FindNext(uint16_t id, const char* symbol, const void* caller) {
   if (real == nullptr) return kNotOurs;
   if (real == kWrappers[id].exported)
     return {FindNextGlobal(symbol) != nullptr ? real : nullptr, 1};
-  return {Wrap(id, real), 1};
+  return {WrapFound(id, real), 1};
 }
 
 // A handle means the same whoever asks, so that the real function can be called.
@@ -102,7 +107,7 @@ FilterAnswer FindByHandle(uint16_t id, void* handle, const char* symbol, const c
       version == nullptr ? RealDlsym()(handle, symbol) : RealDlvsym()(handle, symbol, version);
   // The handle of the whole program finds our export first.
   if (real == kWrappers[id].exported) real = FindNextGlobal(symbol);
-  return {Wrap(id, real), 1};
+  return {WrapFound(id, real), 1};
 }
 
 // Entries that are passed through are not looked at, but for those whose calls will be missed.

@@ -173,6 +173,16 @@ const char* ExportAt(const link_map* object, const void* address) {
   return nullptr;
 }
 
+void ForEachExport(const link_map* object, void (*visit)(const char* name, void* argument),
+                   void* argument) {
+  const DynamicInfo info = ReadDynamic(object);
+  if (info.symbols == nullptr || info.strings == nullptr) return;
+  const uint32_t count = SymbolCount(info);
+  for (uint32_t i = 1; i < count; ++i) {
+    if (IsDefinition(info.symbols[i])) visit(info.strings + info.symbols[i].st_name, argument);
+  }
+}
+
 const char* SonameOf(const link_map* object) {
   const char* strings = ReadDynamic(object).strings;
   for (const ElfW(Dyn)* entry = object->l_ld; entry != nullptr && entry->d_tag != DT_NULL;

@@ -16,6 +16,10 @@ void* FindInObject(const link_map* object, const char* name);
 // The name under which `object` exports `address`; any of them if there are several, null if none.
 const char* ExportAt(const link_map* object, const void* address);
 
+// Calls visit(name, argument) for the name of each symbol that `object` defines.
+void ForEachExport(const link_map* object, void (*visit)(const char* name, void* argument),
+                   void* argument);
+
 // The name by which others depend on `object`; null if it has none.
 const char* SonameOf(const link_map* object);
 

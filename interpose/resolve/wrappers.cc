@@ -22,8 +22,6 @@ int Compare(const char* a, const char* b) {
   return static_cast<unsigned char>(*a) - static_cast<unsigned char>(*b);
 }
 
-CUresult NoDriver() { return CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND; }
-
 bool LooksLikeMemory(const char* name) {
   for (const char* prefix : {"cuMem", "cuMulticast", "cuLogicalEndpoint"}) {
     if (StartsWith(name, prefix)) return true;
@@ -123,7 +121,9 @@ void* Route(const Resolution& resolution, AskAgain ask_again) {
   if (meant == nullptr) meant = FindByName(*base, resolution, object, ask_again);
   if (meant == nullptr) return resolution.real;
   if (meant->missed) NoteCoverage(trace::CoverageWhat::kUnwrappedPointer, meant->symbol);
-  return meant->wrapper == 0 ? resolution.real : Wrap(meant->wrapper, resolution.real);
+  if (meant->wrapper == 0) return resolution.real;
+  NoteWay(meant->wrapper, trace::CoverageWhat::kProcAddress);
+  return Wrap(meant->wrapper, resolution.real);
 }
 
 // As the loader would have bound the symbol without us; a driver in a scope of its own after that.
@@ -215,8 +215,9 @@ const void* ExportedNext(uint16_t id) {
   if (next != nullptr) return next;
   next = FindNextProvider(kWrappers[id].symbol);
   // Not remembered: the driver may be loaded later.
-  if (next == nullptr) return reinterpret_cast<const void*>(&NoDriver);
+  if (next == nullptr) return nullptr;
   g_exported[id].store(next, std::memory_order_relaxed);
+  NoteWay(id, trace::CoverageWhat::kLinked);
   return next;
 }
 
@@ -234,6 +235,24 @@ void* WrapResolved(const Resolution& resolution, GetProcAddressV2 resolver) {
     resolver(resolution.name, &answer, version, resolution.flags, nullptr);
     return answer;
   });
+}
+
+DriverExports CountDriverExports() {
+  DriverExports exports{0, 0};
+  const link_map* driver = DriverObject();
+  if (driver == nullptr) return exports;
+  ForEachExport(
+      driver,
+      [](const char* name, void* argument) {
+        auto* counts = static_cast<DriverExports*>(argument);
+        if (!StartsWith(name, "cu")) return;
+        ++counts->all;
+        if (FindSymbol(name) != nullptr) return;
+        ++counts->unknown;
+        if (LooksLikeMemory(name)) NoteCoverage(trace::CoverageWhat::kUnknownExport, name);
+      },
+      &exports);
+  return exports;
 }
 
 bool IsMissedEntry(const char* symbol, trace::CoverageWhat* what) {

@@ -38,8 +38,8 @@ uint16_t FindWrapper(const char* symbol);
 // of ours already, or if all bound thunks of the entry are taken (noted). Lock-free.
 void* Wrap(uint16_t id, void* real);
 
-// Where the exported thunk forwards to: the next provider of the symbol after this library. Never
-// null: without a driver it is a function that answers CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND.
+// Where the exported thunk forwards to: the next provider of the symbol after this library. Null
+// without a driver: then nothing must be recorded, since nothing of CUDA is in the process.
 const void* ExportedNext(uint16_t id);
 
 // What cuGetProcAddress was asked and has answered.
@@ -61,6 +61,14 @@ using GetProcAddressV2 = CUresult (*)(const char*, void**, int, cuuint64_t,
 // table.
 void* WrapResolved(const Resolution& resolution, GetProcAddressV1 resolver);
 void* WrapResolved(const Resolution& resolution, GetProcAddressV2 resolver);
+
+// How many entries (names that begin with "cu") the loaded driver exports, and how many of them the
+// table does not know. Those that look like memory are noted one by one.
+struct DriverExports {
+  uint32_t all;
+  uint32_t unknown;
+};
+DriverExports CountDriverExports();
 
 // Whether calls of an entry that has no wrapper will be missed: one whose name is that of memory
 // and that the table does not know, or an old version that it knows and does not trace.

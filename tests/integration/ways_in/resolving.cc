@@ -40,6 +40,10 @@ void* Find(const char* symbol, const char* base, int version, cuuint64_t flags) 
     Check(Typed<GetProcAddress2>(g_resolver).function(base, &found, version, flags, nullptr), base);
   } else if (g_way == "rtld_default") {
     found = dlsym(RTLD_DEFAULT, symbol);
+  } else if (g_way == "rtld_next") {
+    found = dlsym(RTLD_NEXT, symbol);
+  } else if (g_way == "dlvsym") {
+    found = dlvsym(g_driver, symbol, "CUDA_1.0");
   } else {
     found = dlsym(g_driver, symbol);
   }
@@ -51,10 +55,10 @@ void* Find(const char* symbol, const char* base, int version, cuuint64_t flags) 
 }
 
 void Open(const char* path) {
-  const int mode = g_way == "rtld_default" ? RTLD_NOW | RTLD_GLOBAL
-                   : g_way == "deepbind"   ? RTLD_NOW | RTLD_DEEPBIND
-                                           : RTLD_NOW;
-  g_driver = dlopen(path, mode);
+  const int mode = g_way == "rtld_default" || g_way == "rtld_next" ? RTLD_NOW | RTLD_GLOBAL
+                   : g_way == "deepbind"                           ? RTLD_NOW | RTLD_DEEPBIND
+                                                                   : RTLD_NOW;
+  g_driver = g_way == "dlmopen" ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW) : dlopen(path, mode);
   if (g_driver == nullptr) {
     fprintf(stderr, "%s\n", dlerror());
     exit(3);
@@ -115,10 +119,33 @@ void PrintOldVersion() {
   printf(" %d\n", status);
 }
 
+// A library of the program's own, linked to the driver and loaded for itself alone.
+void RunPlugin(const char* path) {
+  void* plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* run = plugin == nullptr ? nullptr : dlsym(plugin, "RunLinear");
+  if (run == nullptr) {
+    fprintf(stderr, "%s\n", dlerror());
+    exit(3);
+  }
+  Typed<void()>(run).function();
+}
+
+// Functions that change memory and that no tool can know, got at in both ways.
+void FindUncovered() {
+  void* found = nullptr;
+  if (dlsym(g_driver, "cuMemFancyAlloc") == nullptr) exit(3);
+  if (dlsym(g_driver, "cuMemAlloc") == nullptr) exit(3);
+  Check(Typed<GetProcAddress2>(g_resolver).function("cuMemAlloc", &found, 2000, 0, nullptr), "v1");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   g_way = count > 1 ? arguments[1] : "dlsym";
+  if (g_way == "plugin") {
+    RunPlugin(arguments[2]);
+    return 0;
+  }
   Open(count > 2 ? arguments[2] : "libcuda.so.1");
   if (g_way == "missing") {
     const void* found = dlsym(g_driver, "cuNoSuchThing");
@@ -126,6 +153,7 @@ int main(int count, char** arguments) {
     return 0;
   }
   RunLinear();
+  if (g_way == "uncovered") FindUncovered();
   if (g_way == "per_thread") RunPerThread();
   if (g_way == "get_proc_address_v2") PrintOldVersion();
   return 0;

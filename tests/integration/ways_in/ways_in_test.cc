@@ -66,7 +66,12 @@ INSTANTIATE_TEST_SUITE_P(
         Way{"LinkedWithoutPlt", {"linked_no_plt"}},
         Way{"PointerInStaticData", {"linked_static_pointer"}}, Way{"Dlsym", {"resolving", "dlsym"}},
         Way{"RtldDefault", {"resolving", "rtld_default"}},
+        Way{"RtldNext", {"resolving", "rtld_next"}},
         Way{"HandleWithDeepbind", {"resolving", "deepbind"}},
+        Way{"NamespaceOfItsOwn", {"resolving", "dlmopen"}},
+        Way{"LibraryWithAScopeOfItsOwn",
+            {"resolving", "plugin", TracedProcess::Built("lib/libways_in_plugin.so")}},
+        Way{"ConstructorBeforeOurs", {"linked_early"}},
         Way{"AbsolutePath",
             {"resolving", "dlsym", TracedProcess::Built("lib/simulator/libcuda.so.1")}},
         Way{"GetProcAddressV1", {"resolving", "get_proc_address_v1"}},
@@ -140,6 +145,49 @@ TEST_P(OtherPreload, ItsHooksGoOnWorking) {
 }
 INSTANTIATE_TEST_SUITE_P(Order, OtherPreload, ::testing::Bool(),
                          [](const auto& order) { return order.param ? "BeforeUs" : "AfterUs"; });
+
+// Exporting the entry, not overriding dlsym: a linked program reaches it as the loader's order has
+// it, and each call is one event wherever we stand.
+class OtherExport : public ::testing::TestWithParam<std::tuple<bool, const char*>> {};
+
+TEST_P(OtherExport, EachCallIsCountedOnceByBoth) {
+  const auto& [before, program] = GetParam();
+  TracedProcess process;
+  const std::string ours = TracedProcess::Built("lib/libgputrace.so");
+  const std::string other = TracedProcess::Built("lib/libother_quota.so");
+  process.environment["LD_PRELOAD"] = before ? other + ":" + ours : ours + ":" + other;
+  EXPECT_EQ(process.Run({TracedProcess::Built(std::string("workloads/") + program)}), 0)
+      << process.Output();
+  EXPECT_EQ(process.Output(), "quota tool: 10 calls\n");
+  ExpectLinear(process);
+}
+INSTANTIATE_TEST_SUITE_P(All, OtherExport,
+                         ::testing::Combine(::testing::Bool(),
+                                            ::testing::Values("linked_lazy", "linked_no_plt")),
+                         [](const auto& way) {
+                           return std::string(std::get<1>(way.param)) +
+                                  (std::get<0>(way.param) ? "_BeforeUs" : "_AfterUs");
+                         });
+
+TEST(WaysIn, ADriverThatLooksItselfUpIsCountedOnce) {
+  for (const char* way : {"dlsym", "rtld_default", "dlvsym"}) {
+    TracedProcess process;
+    process.environment["LD_LIBRARY_PATH"] = TracedProcess::Built("workloads/forwarding");
+    process.environment["REAL_DRIVER"] = TracedProcess::Built("lib/simulator/libcuda.so.1");
+    EXPECT_EQ(process.Run({TracedProcess::Built("workloads/resolving"), way}), 0)
+        << process.Output();
+    ExpectLinear(process);
+  }
+}
+
+TEST(WaysIn, WithoutADriverNobodyIsToldThatThereIsOne) {
+  TracedProcess process;
+  process.environment["LD_LIBRARY_PATH"] = "/nonexistent";
+  EXPECT_EQ(process.Run({TracedProcess::Built("workloads/exported_call")}), 0);
+  // dlsym and dlopen find none; a weak reference is bound to our export, which answers as it must.
+  EXPECT_EQ(process.Output(), "1 1 302\n");
+  EXPECT_FALSE(process.Exists("t.gputrace"));
+}
 
 TEST(WaysIn, RtldNextOfAnotherPreloadFindsTheRealFunction) {
   for (const bool before : {true, false}) {

@@ -45,6 +45,18 @@ TEST_P(ElfSubject, FindsWhatDlsymFinds) {
   }
 }
 
+TEST_P(ElfSubject, ListsWhatItExports) {
+  std::set<std::string> names;
+  ForEachExport(
+      object_,
+      [](const char* name, void* set) { static_cast<std::set<std::string>*>(set)->insert(name); },
+      &names);
+  EXPECT_TRUE(names.contains("subject_answer"));
+  EXPECT_TRUE(names.contains("subject_data"));
+  EXPECT_FALSE(names.contains("hidden"));
+  EXPECT_FALSE(names.contains("dlsym")) << "what it needs of others";
+}
+
 TEST_P(ElfSubject, NamesMatchWholly) {
   for (const char* name :
        {"subject_answe", "subject_answers", "hidden", "versioned_old", "", "printf"}) {

@@ -212,10 +212,17 @@ TEST(Names, EntriesWhoseCallsAreMissed) {
   EXPECT_FALSE(IsMissedEntry("cuFancyLaunch", &what));
 }
 
-TEST(Exported, WithoutADriverThereIsAnAnswerAllTheSame) {
-  using Function = CUresult (*)();
-  const auto next = reinterpret_cast<Function>(const_cast<void*>(ExportedNext(kFree)));
-  EXPECT_EQ(next(), CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+TEST(Exported, WithoutADriverThereIsNoNext) {
+  EXPECT_EQ(ExportedNext(kFree), nullptr);
+  EXPECT_EQ(WaysOf(kFree), 0) << "and nothing has been reached";
+}
+
+TEST_F(Routing, TheWayIsNotedOnce) {
+  const uint32_t before = CoverageChanges();
+  Route("cuMemAlloc", 13050, 2, Export("cuMemAlloc_v2_ptsz"));
+  Route("cuMemAlloc", 13050, 2, Export("cuMemAlloc_v2_ptsz"));
+  EXPECT_LE(CoverageChanges(), before + 1);
+  EXPECT_EQ(WaysOf(kAllocPerThread), 1u << static_cast<unsigned>(CoverageWhat::kProcAddress));
 }
 
 TEST(Coverage, NotesAreCountedAndBounded) {
