@@ -29,6 +29,7 @@ struct StartReadings {
 };
 StartReadings g_load_readings;
 Options g_options;
+std::atomic<bool> g_loaded;
 
 constexpr uint64_t kPageBytes = 4096;
 
@@ -145,6 +146,15 @@ bool StartSession(Session* session, ForkPage* page) {
   return true;
 }
 
+// Usually our constructor; but constructors of libraries that the program is linked to run before
+// it, and may call the driver.
+void LoadOnce() {
+  if (g_loaded.load(std::memory_order_acquire)) return;
+  g_options = ReadOptions(environ);
+  g_load_readings = {ReadTicks(FindClockSource()), ReadNs(CLOCK_MONOTONIC)};
+  g_loaded.store(true, std::memory_order_release);
+}
+
 // The first call of the process starts the session; calls of other threads wait for it.
 SessionStage EnterSession(ForkPage* page) {
   SessionStage stage = page->stage.load(std::memory_order_acquire);
@@ -167,6 +177,8 @@ SessionStage EnterSession(ForkPage* page) {
 }
 
 [[gnu::noinline]] ThreadState* AttachThread() {
+  LoadOnce();
+  if (g_options.disabled || g_options.paused) return nullptr;
   const int saved_errno = errno;
   ThreadState* state = nullptr;
   ForkPage* page = FindForkPage();
@@ -185,10 +197,7 @@ SessionStage EnterSession(ForkPage* page) {
   return state;
 }
 
-__attribute__((constructor)) void OnLoad() {
-  g_options = ReadOptions(environ);
-  g_load_readings = {ReadTicks(FindClockSource()), ReadNs(CLOCK_MONOTONIC)};
-}
+__attribute__((constructor)) void OnLoad() { LoadOnce(); }
 
 __attribute__((destructor)) void OnExit() {
   ForkPage* page = g_fork_page.load(std::memory_order_acquire);
