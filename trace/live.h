@@ -38,6 +38,9 @@ struct LiveHeader {
   std::atomic<uint32_t> wake;   // futex: the writer sleeps on it
   std::atomic<uint32_t>
       ended;  // 1 once the writer has written everything and only late calls follow
+  // Events of threads that got no ring, and how many of these the trace tells of.
+  std::atomic<uint64_t> lost_without_ring;
+  std::atomic<uint64_t> lost_without_ring_reported;
 };
 static_assert(sizeof(LiveHeader) <= kLivePageBytes);
 

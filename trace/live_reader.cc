@@ -263,6 +263,8 @@ absl::StatusOr<LiveContents> ReadLive(const std::string& path, const uint8_t tra
   live.pid = header.pid;
   live.process_start_time = header.process_start_time;
   live.ended = header.ended.load() != 0;
+  live.lost_without_ring =
+      header.lost_without_ring.load() - header.lost_without_ring_reported.load();
   const uint32_t rings = std::min(header.rings.load(), kMaxRings);
   for (uint32_t i = 0; i < rings; ++i) {
     const uint64_t offset = kLivePageBytes + uint64_t{i} * (kLivePageBytes + header.ring_bytes);

@@ -33,6 +33,7 @@ struct LiveContents {
   uint32_t pid = 0;
   uint64_t process_start_time = 0;
   bool ended = false;
+  uint64_t lost_without_ring = 0;  // not yet reported in the trace
   std::vector<LiveRing> rings;
 };
 

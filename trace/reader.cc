@@ -100,6 +100,7 @@ void FileReader::FoldRings(const LiveContents& live, DictionaryBuilder* builder)
   live_ = FoldLive(live, start_.header, gone, RingEnds(live), dictionary_, builder);
   health_.live_folded = !live_.records.empty();
   health_.uncertain_calls += live_.uncertain;
+  health_.lost_events += live.lost_without_ring;
   for (const LiveRing& ring : live.rings) health_.lost_events += ring.lost;
   if (live_.damaged > 0) {
     health_.complete = false;

@@ -129,7 +129,8 @@ void PrintPart(Session* session, const std::vector<Finding>& findings, bool aliv
   PrintHeading(*session,
                absl::StrCat(alive ? "Alive at the end: " : "Freed, but not by a call in time: ",
                             report::FormatCount(count), count == 1 ? " allocation" : " allocations",
-                            " with ", report::FormatBytes(bytes), " in ", stacks, " groups"),
+                            " with ", report::FormatBytes(bytes), " in ", stacks,
+                            stacks == 1 ? " group" : " groups"),
                out);
   const size_t asked = session->options().top.value_or(kDefaultTop);
   const size_t top = asked == 0 ? findings.size() : asked;

@@ -58,6 +58,8 @@ long Drain::WriteBlock(trace::BlockEncoder::Description description, const uint8
   blocks_.Accept();
   // Only now: a reader of the rings must learn of losses that the file does not tell of.
   lost_unwritten_ = 0;
+  session_->live->lost_without_ring_reported.store(lost_reported_without_ring_,
+                                                   std::memory_order_relaxed);
   for (uint32_t i = 0; i < session_->live->rings.load(std::memory_order_relaxed); ++i) {
     session_->rings[i]->lost_reported.store(cursors_[i].lost, std::memory_order_relaxed);
   }
@@ -259,7 +261,7 @@ long Drain::AddEvent(uint32_t ring, const trace::RingRecord& record) {
 }
 
 long Drain::AddLosses() {
-  uint64_t lost = session_->lost_without_ring.load(std::memory_order_relaxed);
+  uint64_t lost = session_->live->lost_without_ring.load(std::memory_order_relaxed);
   const uint64_t without_ring = lost - lost_reported_without_ring_;
   lost_reported_without_ring_ = lost;
   lost = without_ring;

@@ -3,7 +3,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "interpose/record/sys.h"
 
@@ -27,6 +29,17 @@ void AddName(const char* name, PathBuffer* path) {
         static_cast<unsigned char>(*name) >= 0x20 && *name != '/' && *name != 0x7f;
     path->Add(harmless ? *name : '_');
   }
+}
+
+// In front of the suffix by which traces are found.
+void AddCounter(uint32_t n, PathBuffer* path) {
+  constexpr char kSuffix[] = ".gputrace";
+  const PathBuffer whole = *path;
+  const size_t suffix_at = whole.size() - std::min(whole.size(), sizeof(kSuffix) - 1);
+  const bool has_suffix = memcmp(whole.c_str() + suffix_at, kSuffix, sizeof(kSuffix)) == 0;
+  path->Clear();
+  path->Add(whole.c_str(), has_suffix ? suffix_at : whole.size()).Add('.').AddNumber(n);
+  if (has_suffix) path->Add(kSuffix);
 }
 
 }  // namespace
@@ -69,7 +82,7 @@ long OutputFile::Create(PathBuffer* path) {
   const PathBuffer wanted = *path;
   for (uint32_t n = 0; n < kMaxTries; ++n) {
     *path = wanted;
-    if (n > 0) path->Add('.').AddNumber(n);
+    if (n > 0) AddCounter(n, path);
     if (path->truncated()) return -ENAMETOOLONG;
     const int fd = sys::Open(path->c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
     if (fd >= 0) {

@@ -190,7 +190,9 @@ SessionStage EnterSession(ForkPage* page) {
         t_thread.state = MakeThreadState(&g_session);
       }
       state = t_thread.state;
-      if (state == nullptr) g_session.lost_without_ring.fetch_add(1, std::memory_order_relaxed);
+      if (state == nullptr) {
+        g_session.live->lost_without_ring.fetch_add(1, std::memory_order_relaxed);
+      }
     }
   }
   errno = saved_errno;

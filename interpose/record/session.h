@@ -59,7 +59,6 @@ struct Session {
   uint8_t* ring_data[trace::kMaxRings];
   ThreadState* states[trace::kMaxRings];  // of the rings' owners; taken over with them
   uint32_t next_ring_id;                  // under ring_lock
-  std::atomic<uint64_t> lost_without_ring;
 
   static constexpr uint32_t kMaxContexts = 4096;
   uint64_t contexts[kMaxContexts];  // handles by id - 1; under ring_lock

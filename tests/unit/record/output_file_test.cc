@@ -35,7 +35,7 @@ class OutputFileTest : public ::testing::Test {
     file_.Reset();
   }
   ~OutputFileTest() override {
-    for (const char* name : {"/t.gputrace", "/t.gputrace.1", "/other"})
+    for (const char* name : {"/t.gputrace", "/t.1.gputrace", "/other"})
       unlink((folder_ + name).c_str());
     rmdir(folder_.c_str());
   }
@@ -52,7 +52,7 @@ class OutputFileTest : public ::testing::Test {
 TEST_F(OutputFileTest, NeverOverwrites) {
   std::ofstream(path_.c_str()) << "mine";
   ASSERT_EQ(file_.Create(&path_), 0);
-  EXPECT_EQ(std::string(path_.c_str()), folder_ + "/t.gputrace.1");
+  EXPECT_EQ(std::string(path_.c_str()), folder_ + "/t.1.gputrace");
   EXPECT_EQ(Content(folder_ + "/t.gputrace"), "mine");
 }
 

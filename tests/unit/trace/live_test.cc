@@ -187,6 +187,9 @@ TEST_F(LiveTest, LossesInRingsAreCounted) {
   ring.lost = 3;
   WriteLiveFile(live_path_, writer_.header, {ring});
   EXPECT_EQ(Open()->health().lost_events, 3u);
+  constexpr uint32_t kRingBytes = 4096;
+  WriteLiveFile(live_path_, writer_.header, {ring}, kRingBytes, 4);
+  EXPECT_EQ(Open()->health().lost_events, 7u) << "and those of threads without one";
 }
 
 TEST_F(LiveTest, RingsOfAnotherTraceAreLeftAlone) {

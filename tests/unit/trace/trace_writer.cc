@@ -139,7 +139,8 @@ void AppendRingRecord(std::vector<uint64_t>* words, RingRecord record,
 }
 
 void WriteLiveFile(const std::string& path, const FileHeader& header,
-                   const std::vector<LiveRingSpec>& rings, uint32_t ring_bytes) {
+                   const std::vector<LiveRingSpec>& rings, uint32_t ring_bytes,
+                   uint64_t lost_without_ring) {
   std::string bytes(kLivePageBytes + rings.size() * (kLivePageBytes + ring_bytes), '\0');
   auto* live = reinterpret_cast<LiveHeader*>(bytes.data());
   memcpy(live->magic, kLiveMagic, kMagicBytes);
@@ -150,6 +151,7 @@ void WriteLiveFile(const std::string& path, const FileHeader& header,
   live->header_crc32 =
       Crc32(live->trace_id, offsetof(LiveHeader, rings) - offsetof(LiveHeader, trace_id));
   live->rings = static_cast<uint32_t>(rings.size());
+  live->lost_without_ring = lost_without_ring;
   for (size_t i = 0; i < rings.size(); ++i) {
     const LiveRingSpec& spec = rings[i];
     char* at = bytes.data() + kLivePageBytes + i * (kLivePageBytes + ring_bytes);

@@ -69,7 +69,8 @@ struct LiveRingSpec {
   std::vector<uint64_t> words;
 };
 void WriteLiveFile(const std::string& path, const FileHeader& header,
-                   const std::vector<LiveRingSpec>& rings, uint32_t ring_bytes = 65536);
+                   const std::vector<LiveRingSpec>& rings, uint32_t ring_bytes = 65536,
+                   uint64_t lost_without_ring = 0);
 // Appends a record to a ring's content.
 void AppendRingRecord(std::vector<uint64_t>* words, RingRecord record,
                       const std::vector<uint64_t>& operands);
