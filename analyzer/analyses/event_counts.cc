@@ -4,18 +4,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/analyses/record_names.h"
 
 namespace gputrace::analyses {
 
 using trace::RecordKind;
-
-std::string_view RecordKindName(RecordKind kind) {
-  constexpr std::string_view kNames[] = {
-      "unknown", "call",   "intent", "completion",   "framework_block", "framework_report",
-      "phase",   "sample", "loss",   "module_epoch", "coverage",        "variable"};
-  const auto position = static_cast<size_t>(kind);
-  return position < std::size(kNames) ? kNames[position] : kNames[0];
-}
 
 void EventCounts::Count(const trace::Record& record) {
   last_ns_ = std::max(last_ns_, record.time_ns);

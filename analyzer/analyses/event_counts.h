@@ -7,16 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "trace/dictionary.h"
 #include "trace/record.h"
 
 namespace gputrace::analyses {
-
-// "call", "sample", …
-std::string_view RecordKindName(trace::RecordKind kind);
 
 // A call counts once: an intent and its completion are one event.
 class EventCounts {

@@ -2,7 +2,7 @@
 // gputrace dump: the events, one line each.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "analyzer/analyses/event_counts.h"
+#include "analyzer/analyses/record_names.h"
 #include "analyzer/cli/command.h"
 #include "analyzer/cli/session.h"
 #include "analyzer/cli/text.h"
@@ -67,18 +67,30 @@ class Dumper {
     return session_.job().processes()[process].reader->dictionary();
   }
 
-  std::string OperandsText(const trace::Record& record, const trace::EntryDescriptor* entry) const {
+  static std::string NameOf(const trace::Record& record, size_t operand) {
+    return analyses::OperandName(record.kind, static_cast<uint32_t>(operand));
+  }
+  static std::string TextOf(const trace::Record& record, size_t operand,
+                            const trace::Dictionary& dictionary) {
+    return analyses::OperandText(record.kind, static_cast<uint32_t>(operand),
+                                 record.operands[operand], dictionary);
+  }
+
+  std::string OperandsText(const trace::Record& record, const trace::EntryDescriptor* entry,
+                           const trace::Dictionary& dictionary) const {
     std::string text;
     const size_t first = entry != nullptr ? FirstOperand(record, *entry) : 0;
     for (size_t i = 0; i < record.operands.size(); ++i) {
       const bool known = entry != nullptr && first + i < entry->operands.size();
       const bool hexadecimal = known && IsHexadecimal(entry->operands[first + i].role);
-      absl::StrAppend(&text, text.empty() ? "" : " ",
-                      known ? report::EscapeForTerminal(entry->operands[first + i].name)
-                            : absl::StrCat("operand", first + i),
-                      "=",
-                      hexadecimal ? absl::StrFormat("0x%x", record.operands[i])
-                                  : absl::StrCat(record.operands[i]));
+      const std::string name = known ? entry->operands[first + i].name : NameOf(record, first + i);
+      std::string value = known ? "" : TextOf(record, i, dictionary);
+      if (value.empty()) {
+        value = hexadecimal ? absl::StrFormat("0x%x", record.operands[i])
+                            : absl::StrCat(record.operands[i]);
+      }
+      absl::StrAppend(&text, text.empty() ? "" : " ", report::EscapeForTerminal(name), "=",
+                      report::EscapeForTerminal(value));
     }
     return text;
   }
@@ -95,7 +107,7 @@ class Dumper {
     const std::string kind(analyses::RecordKindName(record.kind));
     absl::StrAppend(&line, report::PadRight(kind, 10), " ");
     if (entry != nullptr) absl::StrAppend(&line, report::EscapeForTerminal(entry->symbol), " ");
-    absl::StrAppend(&line, OperandsText(record, entry));
+    absl::StrAppend(&line, OperandsText(record, entry, dictionary));
     if (record.kind != RecordKind::kIntent && record.result != 0) {
       absl::StrAppend(&line, " result=", record.result);
     }
@@ -133,8 +145,9 @@ class Dumper {
     const size_t first = entry != nullptr ? FirstOperand(record, *entry) : 0;
     for (size_t i = 0; i < record.operands.size(); ++i) {
       const bool known = entry != nullptr && first + i < entry->operands.size();
-      operands[known ? entry->operands[first + i].name : absl::StrCat("operand", first + i)] =
-          record.operands[i];
+      const std::string text = known ? "" : TextOf(record, i, dictionary);
+      operands[known ? entry->operands[first + i].name : NameOf(record, first + i)] =
+          text.empty() ? Json(record.operands[i]) : Json(text);
     }
     json["operands"] = std::move(operands);
     json["native_stack"] = record.native_stack;

@@ -20,15 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `x.gputrace`, and `x.gputrace.1` where two images of one process would have had the same name.
-bool IsTrace(const std::string& name) {
-  constexpr std::string_view kSuffix = ".gputrace";
-  const size_t at = name.rfind(kSuffix);
-  if (at == std::string::npos) return false;
-  const std::string rest = name.substr(at + kSuffix.size());
-  return rest.empty() || (rest[0] == '.' && rest.size() > 1 &&
-                          rest.find_first_not_of("0123456789", 1) == std::string::npos);
-}
+bool IsTrace(const fs::path& path) { return path.extension() == ".gputrace"; }
 
 std::string TimeStamp() {
   const time_t now = time(nullptr);
@@ -78,7 +70,7 @@ absl::StatusOr<TraceFolder> TraceFolder::Make(const std::string& output,
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write into ", folder.shown_));
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.path_, error)) {
-    if (IsTrace(entry.path().filename())) folder.older_.insert(entry.path().filename());
+    if (IsTrace(entry.path())) folder.older_.insert(entry.path().filename());
   }
   const uintmax_t log_bytes = fs::file_size(folder.LogPath(), error);
   if (!error) folder.log_bytes_ = log_bytes;
@@ -96,7 +88,7 @@ TraceFolder::Yield TraceFolder::Collect() const {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(path_, error)) {
     const std::string name = entry.path().filename();
-    if (!IsTrace(name)) continue;
+    if (!IsTrace(entry.path())) continue;
     if (older_.contains(name)) {
       ++yield.older;
       continue;

@@ -37,7 +37,9 @@ void ExpectTheSame(const TracedProcess& process, size_t at_least) {
             const trace::EntryDescriptor* entry = reader->dictionary().entry(record.entry);
             ASSERT_EQ(other.at("kind"), static_cast<int>(record.kind)) << position;
             ASSERT_EQ(other.at("flags"), record.flags) << position;
-            ASSERT_EQ(other.at("symbol"), entry == nullptr ? "" : entry->symbol) << position;
+            ASSERT_EQ(other.at("symbol"),
+                      entry == nullptr ? nlohmann::json(nullptr) : nlohmann::json(entry->symbol))
+                << position;
             ASSERT_EQ(other.at("result"), record.result) << position;
             ASSERT_EQ(other.at("thread"), record.thread) << position;
             ASSERT_EQ(other.at("context"), record.context) << position;

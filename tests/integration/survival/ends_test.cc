@@ -50,13 +50,13 @@ INSTANTIATE_TEST_SUITE_P(All, Ends,
 TEST(Ends, AForkedChildHasAFileOfItsOwn) {
   TracedProcess process;
   EXPECT_EQ(process.Run({TracedProcess::Built("workloads/exits"), "fork"}), 0) << process.Output();
-  EXPECT_THAT(process.Files(), ElementsAre("t.gputrace", "t.gputrace.1"));
+  EXPECT_THAT(process.Files(), ElementsAre("t.1.gputrace", "t.gputrace"));
   const Replay parent = ReplayLinear(process.Open("t.gputrace").get());
-  const Replay child = ReplayLinear(process.Open("t.gputrace.1").get());
+  const Replay child = ReplayLinear(process.Open("t.1.gputrace").get());
   EXPECT_EQ(parent.live.size(), 3u);
   EXPECT_EQ(child.failed, 10u);
   EXPECT_NE(process.Open("t.gputrace")->dictionary().fact("pid"),
-            process.Open("t.gputrace.1")->dictionary().fact("pid"));
+            process.Open("t.1.gputrace")->dictionary().fact("pid"));
 }
 
 TEST(Ends, AnotherProgramInItsPlaceIsNotTouched) {

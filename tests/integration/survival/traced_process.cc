@@ -92,9 +92,9 @@ Replay ReplayLinear(trace::Reader* reader) {
   std::map<uint32_t, uint64_t> pending;  // thread -> size of what its last intent freed
   std::map<uint32_t, uint64_t> pending_address;
   const absl::Status status = reader->ForEach([&](const trace::Record& record) {
-    ++replay.records;
     const trace::EntryDescriptor* entry = reader->dictionary().entry(record.entry);
     if (entry == nullptr) return;
+    ++replay.records;
     if (entry->symbol == "cuMemAlloc_v2") {
       if (record.native_stack == 0) ++replay.without_stack;
       if (record.result != 0) {

@@ -86,7 +86,7 @@ TEST_F(TraceFolderTest, CountsWhatIsNew) {
   EXPECT_EQ(folder->Collect().traces, 0);
   EXPECT_EQ(folder->Collect().last_trouble, "");
   Write("traces/new.gputrace", "123");
-  Write("traces/new.gputrace.1", "1234");
+  Write("traces/new.1.gputrace", "1234");
   Write("traces/new.gputrace.live", "1234");
   Write("traces/new.gputrace.", "1234");
   Write("traces/notes.txt", "1234");
