@@ -37,6 +37,7 @@ uint64_t CountRecords(const ingest::Job& job) {
 
 std::vector<const ledger::Ledger*> RunResult::ledger_pointers() const {
   std::vector<const ledger::Ledger*> pointers;
+  pointers.reserve(ledgers.size());
   for (const auto& ledger : ledgers) pointers.push_back(ledger.get());
   return pointers;
 }

@@ -19,7 +19,7 @@ void AccountStatistics::Add(uint64_t bytes, int64_t time_ns) {
 void AccountStatistics::Remove(uint64_t bytes) { current -= std::min(current, bytes); }
 
 DeviceStatistics& Statistics::Of(int32_t device) {
-  const auto position = static_cast<size_t>(device + 1);
+  const auto position = static_cast<size_t>(int64_t{device} - ledger::kHost);
   if (position >= by_device_.size()) by_device_.resize(position + 1);
   return by_device_[position];
 }
@@ -150,7 +150,7 @@ void Statistics::OnSample(const ledger::Sample& sample) {
 }
 
 const DeviceStatistics* Statistics::device(int32_t device) const {
-  const auto position = static_cast<size_t>(device + 1);
+  const auto position = static_cast<size_t>(int64_t{device} - ledger::kHost);
   return position < by_device_.size() ? &by_device_[position] : nullptr;
 }
 

@@ -2,6 +2,7 @@
 // gputrace: reads the traces that libgputrace.so writes.
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <string>
 
 #include "CLI/CLI.hpp"
@@ -54,4 +55,12 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace gputrace::cli
 
-int main(int argc, char** argv) { return gputrace::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return gputrace::cli::Main(argc, argv);
+  } catch (const std::exception& error) {
+    // Most likely memory has run out: nothing here may need any.
+    fprintf(stderr, "gputrace: %s\n", error.what());
+    return gputrace::cli::kExitUsage;
+  }
+}

@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Job>> Job::Open(const std::vector<std::string>& p
 
 void Job::AddDevices(Process* process) {
   const trace::Dictionary& dictionary = process->reader->dictionary();
-  process->devices.resize(static_cast<size_t>(HighestOrdinal(dictionary) + 1));
+  process->devices.resize(static_cast<size_t>(int64_t{HighestOrdinal(dictionary)} + 1));
   for (size_t i = 0; i < process->devices.size(); ++i) {
     trace::Device device;
     device.ordinal = static_cast<int32_t>(i);

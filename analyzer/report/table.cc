@@ -53,6 +53,7 @@ std::string Table::RenderRow(const std::vector<std::string>& cells,
 std::string Table::Render(const Terminal& terminal) const {
   const std::vector<size_t> widths = Widths(static_cast<size_t>(terminal.width()));
   std::vector<std::string> titles;
+  titles.reserve(columns_.size());
   for (const Column& column : columns_) titles.push_back(column.title);
   std::string text = absl::StrCat(terminal.Paint(Style::kHeading, RenderRow(titles, widths)), "\n");
   for (const std::vector<std::string>& row : rows_) {

@@ -89,6 +89,8 @@ bool PublishDefinition(ThreadState* state, const Definition& definition) {
   auto* bytes = reinterpret_cast<uint8_t*>(out);
   memset(bytes, 0, padded_bytes);
   for (uint32_t i = 0; i < definition.text_count; ++i) {
+    // A text of no bytes may be null, which memcpy must not be given even for nothing.
+    if (definition.texts[i].size == 0) continue;
     memcpy(bytes, definition.texts[i].data, definition.texts[i].size);
     bytes += definition.texts[i].size;
   }

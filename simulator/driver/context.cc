@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/driver/context.h"
 
+#include <limits.h>
+#include <pthread.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -20,11 +23,38 @@ uint64_t ContextBytes(const Device& device) {
   return std::min(kMaxContextBytes, device.total / kContextShare) / kGranularity * kGranularity;
 }
 
-// Leaked, since a thread may call the driver while its thread-local objects are being destroyed.
+struct ThreadStack {
+  std::vector<CUcontext> contexts;
+  int rounds = 0;  // of destruction that it has outlived
+};
+
+thread_local constinit ThreadStack* t_stack = nullptr;
+
+// A thread may call the driver while its thread-local objects are being destroyed, those of
+// pthread_key_create too. So this is no such object with a destructor, and goes in the last round.
+pthread_key_t StackKey() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made = PTHREAD_KEYS_MAX;  // no key: what is set for it is refused
+    pthread_key_create(&made, [](void* value) {
+      auto* stack = static_cast<ThreadStack*>(value);
+      if (++stack->rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(StackKey(), stack);
+        return;
+      }
+      t_stack = nullptr;
+      delete stack;
+    });
+    return made;
+  }();
+  return key;
+}
+
 std::vector<CUcontext>& Stack() {
-  thread_local constinit std::vector<CUcontext>* stack = nullptr;
-  if (stack == nullptr) stack = new std::vector<CUcontext>;
-  return *stack;
+  if (t_stack == nullptr) {
+    t_stack = new ThreadStack;
+    pthread_setspecific(StackKey(), t_stack);
+  }
+  return t_stack->contexts;
 }
 
 template <typename Table>

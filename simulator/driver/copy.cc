@@ -101,6 +101,8 @@ bool IsAnyMemory(uint64_t address, uint64_t size, Use use) {
 }
 
 void Run(const CopyPlan& plan) {
+  // Its addresses may be null then, which memmove must not be given even for nothing.
+  if (plan.width == 0) return;
   const bool dense = plan.source_pitch == plan.width && plan.destination_pitch == plan.width;
   if (plan.depth == 1 && (plan.height == 1 || dense)) {
     memmove(reinterpret_cast<void*>(plan.destination), reinterpret_cast<void*>(plan.source),
@@ -136,6 +138,7 @@ CUresult PlanCopy(const CUDA_MEMCPY3D& p, CopyPlan* plan) {
 }
 
 void Run(const FillPlan& plan) {
+  if (plan.width == 0) return;
   for (uint64_t y = 0; y < plan.height; ++y) {
     const uint64_t row = plan.address + y * plan.pitch;
     if (plan.value == 0) {

@@ -2,7 +2,7 @@
 // A card: what it is called, how much it has.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <string_view>
 
 #include "simulator/driver/objects.h"
 #include "simulator/driver/session.h"
@@ -28,7 +28,9 @@ void Device::Discharge(uint64_t bytes) {
 
 // The same for a card in every process and every run.
 void Device::Uuid(unsigned char bytes[16]) const {
-  memcpy(bytes, "gputrace-gpu-sim", 16);
+  constexpr std::string_view kName = "gputrace-gpu-s";
+  static_assert(kName.size() == 14);
+  std::copy(kName.begin(), kName.end(), bytes);
   bytes[14] = static_cast<unsigned char>('0' + physical / 10);
   bytes[15] = static_cast<unsigned char>('0' + physical % 10);
 }

@@ -31,7 +31,7 @@ bool Graph::Allocates() const {
 }
 
 std::shared_ptr<Graph> AddGraph() {
-  const auto graph = std::make_shared<Graph>();
+  auto graph = std::make_shared<Graph>();
   graph->id = TheDriver().next_id++;
   TheDriver().graphs.Add(graph);
   return graph;

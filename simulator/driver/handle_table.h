@@ -43,6 +43,7 @@ class HandleTable {
 
   std::vector<std::shared_ptr<Object>> All() const {
     std::vector<std::shared_ptr<Object>> all;
+    all.reserve(objects_.size());
     for (const auto& [number, object] : objects_) all.push_back(object);
     return all;
   }

@@ -78,8 +78,9 @@ uint64_t ReserveAddresses(uint64_t size, uint64_t alignment, uint64_t hint) {
 }
 
 void DetachMemory(uint64_t address, uint64_t size) {
-  mmap(reinterpret_cast<void*>(address), size, PROT_NONE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  // Refused only for want of mappings; then the memory stays until the addresses are released.
+  static_cast<void>(mmap(reinterpret_cast<void*>(address), size, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
 }
 
 void ReleaseAddresses(uint64_t address, uint64_t size) {

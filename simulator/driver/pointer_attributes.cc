@@ -38,7 +38,7 @@ CUresult Attribute(const Allocation& a, CUpointer_attribute attribute, CUdevicep
   const int host_device = a.context != nullptr ? a.context->device : 0;
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return Write(out, ContextOf(a));
+      return Write(out, HandleNumber(ContextOf(a)));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return Write<unsigned>(
           out, a.on_host() || a.device < 0 ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <pthread.h>
+
 #include <thread>
 
 #include "tests/unit/simulator/simulated.h"
@@ -97,6 +99,21 @@ TEST_F(Simulated, ContextsAreOfAThread) {
   Start();
   std::thread([] { EXPECT_EQ(Current(), nullptr); }).join();
   EXPECT_EQ(Current(), context_);
+}
+
+TEST_F(Simulated, AThreadHasItsContextUntilItsLastDestructors) {
+  Start();
+  static CUcontext seen = nullptr;
+  // Made before and after the driver's own, if it has one: the order of their destructors is open.
+  pthread_key_t keys[2];
+  const auto look = [](void*) { seen = Current(); };
+  ASSERT_EQ(pthread_key_create(&keys[0], look), 0);
+  std::thread([this, look, &keys] {
+    ASSERT_OK(cuCtxSetCurrent(context_));
+    ASSERT_EQ(pthread_key_create(&keys[1], look), 0);
+    for (const pthread_key_t key : keys) ASSERT_EQ(pthread_setspecific(key, this), 0);
+  }).join();
+  EXPECT_EQ(seen, context_);
 }
 
 TEST_F(Simulated, ADestroyedContextIsStaleInOtherThreads) {

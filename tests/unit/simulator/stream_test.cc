@@ -2,6 +2,7 @@
 // Streams, events, host functions: order.
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include "tests/unit/simulator/simulated.h"
@@ -17,22 +18,25 @@ CUstream NewStream(unsigned flags = CU_STREAM_DEFAULT) {
   return stream;
 }
 
-// Holds up a stream until it is let go.
+// Holds up a stream until it is let go, which the stream's thread notices later than the test.
 class Gate {
  public:
   explicit Gate(CUstream stream) {
     EXPECT_OK(cuLaunchHostFunc(
         stream,
         [](void* open) {
-          while (!static_cast<std::atomic<bool>*>(open)->load()) std::this_thread::sleep_for(1ms);
+          const std::unique_ptr<Shared> shared(static_cast<Shared*>(open));
+          while (!(*shared)->load()) std::this_thread::sleep_for(1ms);
         },
-        &open_));
+        new Shared(open_)));
   }
   ~Gate() { Open(); }
-  void Open() { open_ = true; }
+  void Open() { *open_ = true; }
 
  private:
-  std::atomic<bool> open_ = false;
+  using Shared = std::shared_ptr<std::atomic<bool>>;
+
+  Shared open_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 TEST_F(Simulated, StreamsHaveProperties) {
