@@ -56,8 +56,8 @@ Names OperandNames(RecordKind kind) {
 // Operands that are enumerations, by value.
 Names ValueNames(RecordKind kind, uint32_t operand) {
   static constexpr std::string_view kCoverage[] = {
-      "", "handed_out_unknown", "handed_out_unwrapped", "linked", "dlsym", "cuGetProcAddress",
-      "unknown_export"};
+      "",      "handed_out_unknown", "handed_out_unwrapped", "linked",
+      "dlsym", "cuGetProcAddress",   "unknown_export"};
   static constexpr std::string_view kLoss[] = {"", "ring_full", "size_limit", "write_error",
                                                "paused"};
   static constexpr std::string_view kPhaseOperation[] = {"", "begin", "end", "instant"};
@@ -66,7 +66,7 @@ Names ValueNames(RecordKind kind, uint32_t operand) {
   static constexpr std::string_view kBlock[] = {"",         "allocate",         "free",
                                                 "reusable", "segment_allocate", "segment_free"};
   static constexpr std::string_view kReport[] = {"", "statistics", "out_of_memory"};
-  static constexpr std::string_view kSample[] = {"",     "mem_get_info", "pool", "graph_memory",
+  static constexpr std::string_view kSample[] = {"",        "mem_get_info", "pool", "graph_memory",
                                                  "context", "module"};
   if (kind == RecordKind::kPhase && operand == 1) return kPhaseSource;
   if (operand != 0) return {};
@@ -92,8 +92,8 @@ Names ValueNames(RecordKind kind, uint32_t operand) {
 
 std::string_view RecordKindName(RecordKind kind) {
   static constexpr std::string_view kNames[] = {
-      "unknown", "call", "intent", "completion",   "framework_block", "framework_report",
-      "phase", "sample", "loss", "module_epoch", "coverage",        "variable"};
+      "unknown", "call",   "intent", "completion",   "framework_block", "framework_report",
+      "phase",   "sample", "loss",   "module_epoch", "coverage",        "variable"};
   const auto position = static_cast<size_t>(kind);
   return position < std::size(kNames) ? kNames[position] : kNames[0];
 }
