@@ -76,6 +76,7 @@ EntryPlan::EntryPlan(const trace::EntryDescriptor& descriptor) : EntryPlan() {
   intent = descriptor.intent;
   for (const trace::Effect& effect : descriptor.effects) {
     if (effect.kinds == 0) continue;
+    kinds |= effect.kinds;
     const std::optional<Action> action = ActionOf(effect.verb, effect.kinds);
     if (!action.has_value()) continue;
     const auto kind = static_cast<ObjectKind>(std::countr_zero(effect.kinds));

@@ -123,6 +123,7 @@ void Ledger::ApplySampleRecord(const Record& record) {
   Sample sample;
   sample.process = process_.process;
   sample.time_ns = record.time_ns;
+  sample.thread = record.thread;
   sample.device = DeviceOfOrdinal(operand(SampleOperand::kDevice));
   sample.object = operand(SampleOperand::kObject);
   sample.first = operand(SampleOperand::kValue0);
@@ -130,6 +131,8 @@ void Ledger::ApplySampleRecord(const Record& record) {
     case SampleSource::kMemGetInfo:
       sample.kind = SampleKind::kDeviceMemory;
       sample.second = operand(SampleOperand::kValue1);
+      if (sample.first > sample.second) return;
+      sample.causes = PlanOf(record.entry).kinds;
       break;
     case SampleSource::kPool:
       sample.kind = SampleKind::kPool;

@@ -134,6 +134,11 @@ void CallScope::Commit() {
   if (result_ == CUDA_ERROR_OUT_OF_MEMORY) WakeWriter(session);
 }
 
+void RecordSample(uint16_t entry, const uint64_t* operands, uint32_t operand_count) {
+  WriteRecord(t_thread.state, {trace::RecordKind::kSample, entry, 0, 0, 0, 0, operands,
+                               operand_count});
+}
+
 void NoteContextChange() {
   if (t_thread.state != nullptr) t_thread.state->context_known = false;
 }

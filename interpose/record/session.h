@@ -66,6 +66,10 @@ struct Session {
   bool devices_defined;                   // under ring_lock
   std::atomic<uint32_t> modules_defined;  // load/unload counter up to which modules are defined
   std::atomic<int32_t> captures;          // streams that are capturing
+  // Ticks from which on the driver may be asked again (samples.h).
+  std::atomic<uint64_t> device_sample_at;
+  std::atomic<uint64_t> pool_sample_at;
+  std::atomic<uint64_t> graph_sample_at;
 
   Drain* drain;
   std::atomic<uint32_t> stop_writer;

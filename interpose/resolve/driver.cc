@@ -38,6 +38,10 @@ void Fill(const link_map* object) {
   Find(object, "cuArrayGetMemoryRequirements", &g_driver.array_get_memory_requirements);
   Find(object, "cuMipmappedArrayGetMemoryRequirements", &g_driver.mipmap_get_memory_requirements);
   Find(object, "cuArray3DGetDescriptor_v2", &g_driver.array_3d_get_descriptor);
+  Find(object, "cuMemGetInfo_v2", &g_driver.mem_get_info);
+  Find(object, "cuDeviceGetMemPool", &g_driver.device_get_mem_pool);
+  Find(object, "cuMemPoolGetAttribute", &g_driver.mem_pool_get_attribute);
+  Find(object, "cuDeviceGetGraphMemAttribute", &g_driver.device_get_graph_mem_attribute);
   Set(&g_driver.path, static_cast<const char*>(object->l_name));
 }
 

@@ -74,6 +74,19 @@ class Truth(unittest.TestCase):
         functions = {frame["function"] for entry in live["entries"] for frame in entry["stack"]}
         self.assertTrue(any("Allocate<20>" in name for name in functions), functions)
 
+    def test_what_the_driver_takes_for_itself(self):
+        truth, ours = self.trace(BUILD / "workloads/families", "untraced")
+        last = ours["untraced"][-1]
+        used = truth["devices"][0]["used"]
+        self.assertEqual(last["driver_used"], used)
+        self.assertEqual(last["driver_used"], last["traced"] + last["untraced"])
+        self.assertEqual(last["untraced"], sum(last["causes"].values()))
+        # The stand-in takes a 64th of the card for each context, up to 256 MiB, and rounds modules up.
+        self.assertEqual(last["causes"]["contexts"], 256 << 20)
+        self.assertEqual(last["causes"]["other"], 256 << 20)
+        self.assertEqual(last["causes"]["modules"], 2 << 20)
+        self.assertEqual(ours["ledgers"]["pool_reserved"]["current"], 32 << 20)
+
     def test_failures_change_nothing(self):
         os.environ["GPUSIM_FAIL"] = "cuMemAlloc_v2:p0.2=2,cuMemFree_v2:p0.1=700"
         self.addCleanup(os.environ.pop, "GPUSIM_FAIL")
