@@ -31,6 +31,9 @@ std::optional<Action> ActionOf(Verb verb, uint64_t kinds) {
       return ActionOfOpen(kinds);
     case Verb::kClose:
       return (kinds & kContexts) ? Action::kCloseContext : Action::kClose;
+    case Verb::kExport:
+      if (kinds & kHandles) return Action::kExport;
+      return std::nullopt;
     case Verb::kRetain:
       if (kinds & kHandles) return Action::kRetainHandle;
       if (kinds & kPrimary) return Action::kRetainPrimary;

@@ -18,6 +18,7 @@ namespace gputrace::ledger {
 enum class Action : uint8_t {
   kOpen,
   kImport,  // a handle of memory that belongs to another process
+  kExport,
   kClose,
   kRelease,  // takes back one of several references
   kRetainHandle,

@@ -101,6 +101,8 @@ void Ledger::RunStep(const Step& step, const Operands& operands, const Record& r
       return Open(step, operands, record);
     case Action::kImport:
       return Import(operands, record);
+    case Action::kExport:
+      return Export(operands);
     case Action::kClose:
       return Close(step, operands, record, log);
     case Action::kRelease:

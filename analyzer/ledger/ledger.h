@@ -81,6 +81,10 @@ class Ledger {
     absl::InlinedVector<uint64_t, 4> operands;
     std::vector<Undo> undo;
   };
+  struct SharedMemory {
+    uint32_t slot = 0;
+    uint64_t id = 0;
+  };
   struct PoolState {
     int32_t device = kHost;
     bool located = false;
@@ -111,10 +115,13 @@ class Ledger {
   // Where its memory is; `kHost` for host memory.
   int32_t Locate(trace::ObjectKind kind, const Operands& operands, const trace::Record& record,
                  uint64_t* pool);
+  int32_t DeviceOfStream(const Operands& operands, const trace::Record& record);
   bool InCapture(const Operands& operands) const;
 
   // ledger_vmm.cc: reference-counted memory and its mappings.
   void Import(const Operands& operands, const trace::Record& record);
+  void Export(const Operands& operands);
+  Allocation* Exported(const Operands& operands, uint64_t handle);
   void RetainHandle(const Operands& operands);
   void Map(const Operands& operands, const trace::Record& record);
   void Unmap(const Operands& operands, const trace::Record& record, Pending* log);
@@ -130,6 +137,7 @@ class Ledger {
   void RetainContext(const Operands& operands, const trace::Record& record);
   void ReleaseContext(const Operands& operands, const trace::Record& record, Pending* log);
   void RetainPrimary(const Operands& operands, const trace::Record& record);
+  void HoldPrimary(uint32_t context, const trace::Record& record);
   void ReleasePrimary(const Operands& operands, const trace::Record& record, Pending* log);
   void ResetPrimary(const Operands& operands, const trace::Record& record, Pending* log);
   void DropReference(uint32_t context, const trace::Record& record, Pending* log);
@@ -160,6 +168,7 @@ class Ledger {
   ObjectTable objects_;
   ContextTable contexts_;
   absl::btree_map<uint64_t, Mapping> mappings_;  // by address
+  absl::flat_hash_map<uint64_t, SharedMemory> exports_;  // by descriptor, of this process's memory
   absl::flat_hash_map<uint64_t, PoolState> pools_;
   absl::flat_hash_map<int32_t, uint64_t> current_pools_;  // by device, where it was set
   // Addresses that graphs' allocation nodes own. Their memory is the graph's, which is sampled.

@@ -16,16 +16,36 @@ void Ledger::Import(const Operands& operands, const Record& record) {
     ++counters_.malformed;
     return;
   }
-  if (Allocation* existing = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
-      existing != nullptr) {
+  Allocation* existing = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
+  if (existing == nullptr) existing = Exported(operands, handle);
+  if (existing != nullptr) {
     // This process has it already: one more reference.
     ++existing->references;
+    objects_.Show(*existing);
     return;
   }
   Allocation allocation = Describe(ObjectKind::kVmmHandle, handle, record);
   allocation.account = Account::kAlias;
   allocation.device = DeviceOfRecord(record);
   Allocate(allocation);
+}
+
+void Ledger::Export(const Operands& operands) {
+  uint64_t handle = 0;
+  uint64_t descriptor = 0;
+  if (!operands.In(Role::kHandle, &handle) || !operands.Out(Role::kFd, &descriptor)) return;
+  const Allocation* memory = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
+  if (memory != nullptr) exports_[descriptor] = {memory->slot, memory->id};
+}
+
+// This process's own memory, if that is what the descriptor stands for. There may be no handle to it
+// any more, only mappings. Descriptors are used again: the handle must be the same, too.
+Allocation* Ledger::Exported(const Operands& operands, uint64_t handle) {
+  const auto found = exports_.find(operands.InOr(Role::kFd, ~uint64_t{0}));
+  if (found == exports_.end()) return nullptr;
+  Allocation* memory = objects_.At(found->second.slot);
+  const bool same = memory->live && memory->id == found->second.id && memory->address == handle;
+  return same ? memory : nullptr;
 }
 
 Allocation* Ledger::BehindMapping(const Mapping& mapping) {

@@ -28,6 +28,7 @@ std::shared_ptr<PhysicalAllocation> FindPhysical(CUmemGenericAllocationHandle ha
 }
 
 CUmemGenericAllocationHandle AddPhysical(const std::shared_ptr<PhysicalAllocation>& allocation) {
+  allocation->id = TheDriver().next_id++;
   const CUmemGenericAllocationHandle handle = TheDriver().physical.Add(allocation);
   TheDriver().ledger.Add({.kind = KindOf(*allocation),
                           .size = allocation->size,

@@ -25,6 +25,7 @@ struct PhysicalAllocation {
   bool imported = false;  // another process's: its file is open here, its bytes are accounted there
   bool exported = false;  // others may have its bytes mapped, so that its place is not used again
   bool multicast = false;
+  uint64_t id = 0;  // never used again, as handles are
 };
 
 inline CUmemGenericAllocationHandle HandleOf(const PhysicalAllocation* allocation) {
