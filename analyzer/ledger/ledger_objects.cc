@@ -106,6 +106,10 @@ void Ledger::Open(const Step& step, const Operands& operands, const Record& reco
   Allocation allocation = Describe(step.kind, key, record);
   operands.Any(Role::kSize, &allocation.bytes);
   allocation.device = Locate(step.kind, operands, record, &allocation.pool);
+  // Pools' memory belongs to no context, in whatever process.
+  if (step.kind == ObjectKind::kIpcImport && operands.In(Role::kPool, &allocation.pool)) {
+    allocation.context = 0;
+  }
   // What is made in a green context belongs to the primary context behind it, whatever is current.
   if (const uint32_t primary = contexts_.PrimaryOfGreen(operands.InOr(Role::kContext, 0));
       primary != 0) {
@@ -132,6 +136,7 @@ void Ledger::Close(const Step& step, const Operands& operands, const Record& rec
     return;
   }
   if (key == 0) return;  // does nothing by definition
+  if (step.kind == ObjectKind::kPool) ForgetPool(key, log);
   Allocation* allocation = objects_.Find(step.kind, key);
   if (allocation != nullptr && MayClose(step.kinds, allocation->kind)) {
     if (step.kind == ObjectKind::kGreenContext) {

@@ -41,6 +41,9 @@ std::shared_ptr<PhysicalAllocation> FindPhysical(CUmemGenericAllocationHandle ha
 // Gives it a handle and tells the ledger.
 CUmemGenericAllocationHandle AddPhysical(const std::shared_ptr<PhysicalAllocation>& allocation);
 
+// Multicast objects let go of what is bound to them when they end.
+void UnbindAll(CUmemGenericAllocationHandle multicast);
+
 // To be called when references, mappings or bindings have become fewer: ends it if they are all
 // gone.
 void EndIfUnused(const std::shared_ptr<PhysicalAllocation>& allocation);

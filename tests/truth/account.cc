@@ -56,7 +56,8 @@ void CompareChanges(const Account& driver, const Account& ledger, Difference* fi
         static_cast<double>(has_theirs ? driver.last_number() : ledger.last_number());
     if (when >= first->when) return;
     first->when = when;
-    first->text = absl::StrFormat("%s 0x%x\n  the driver:\n", std::string(kKinds[key.first].name), key.second);
+    first->text = absl::StrFormat("%s 0x%x\n  the driver:\n", std::string(kKinds[key.first].name),
+                                  key.second);
     DescribeHistory(theirs, at, "change", &first->text);
     absl::StrAppend(&first->text, "  the ledger:\n");
     DescribeHistory(ours, at, "record", &first->text);
@@ -85,8 +86,8 @@ std::string CompareQuietPoints(const Account& driver, const Account& ledger) {
         if (a == b) continue;
         return absl::StrFormat(
             "at quiet point %d: %s on device %d: driver %d with %d bytes, ledger %d with %d\n",
-            mark, std::string(kKinds[kind].name), static_cast<int>(place) - 1, a.count, a.bytes, b.count,
-            b.bytes);
+            mark, std::string(kKinds[kind].name), static_cast<int>(place) - 1, a.count, a.bytes,
+            b.count, b.bytes);
       }
     }
   }

@@ -2,7 +2,6 @@
 #include "tests/truth/generator.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 
 #include "tests/truth/operations.h"
@@ -95,7 +94,7 @@ class Generator {
   void MakeStep(uint32_t thread) {
     CaptureEnd& end = ends_[thread];
     if (end.left > 0 && --end.left == 0) return EndCapture(thread);
-    const uint16_t operation = Choose();
+    const uint16_t operation = ChooseFor(thread);
     if (operation == Named("BeginCapture") && end.left > 0) return;
     const Step& step = Emit(thread, operation);
     if (operation == Named("BeginCapture")) end = {step.arguments[0], 1 + random_.Below(10)};
@@ -105,6 +104,33 @@ class Generator {
     Step& step = Emit(thread, Named("EndCapture"));
     step.arguments[1] = ends_[thread].stream;
     ends_[thread].left = 0;
+  }
+
+  // Mostly something that can be done: nothing to free and no room for more are seldom interesting.
+  uint16_t ChooseFor(uint32_t thread) {
+    uint16_t operation = Choose();
+    while (!IsSensible(thread, operation) && !random_.OneIn(30)) operation = Choose();
+    return operation;
+  }
+  bool IsSensible(uint32_t thread, uint16_t operation) const {
+    for (const Argument& argument : Operations()[operation].arguments) {
+      if (!argument.is_slot()) continue;
+      const bool wanted = argument.kind != Argument::Kind::kNew;
+      bool found = false;
+      for (uint32_t i = 0; i < SlotsOf(argument.type) && !found; ++i) {
+        found = full_[Position(argument.type, thread * uint64_t{kSlots} + i)] == wanted;
+      }
+      if (!found) return false;
+    }
+    return true;
+  }
+
+  // Contexts take much of a card.
+  static uint32_t SlotsOf(Type type) {
+    return type == Type::kContext || type == Type::kGreen ? 3 : kSlots;
+  }
+  size_t Position(Type type, uint64_t slot) const {
+    return static_cast<size_t>(type) * kSlots * program_.threads + slot;
   }
 
   uint16_t Choose() {
@@ -172,17 +198,14 @@ class Generator {
   // hundred cases any.
   uint64_t ChooseSlot(uint32_t thread, const Argument& argument) {
     const bool full = argument.kind != Argument::Kind::kNew;
-    const size_t first = thread * size_t{kSlots};
-    const auto state = [&](uint64_t slot) {
-      return full_.begin() +
-             static_cast<ptrdiff_t>(static_cast<size_t>(argument.type) * kSlots * program_.threads +
-                                    slot);
-    };
-    uint64_t slot = first + random_.Below(kSlots);
-    for (uint32_t i = 0; i < kSlots && *state(slot) != full && !random_.OneIn(100); ++i) {
-      slot = first + (slot - first + 1) % kSlots;
+    const uint64_t first = thread * uint64_t{kSlots};
+    const uint32_t slots = SlotsOf(argument.type);
+    uint64_t slot = first + random_.Below(slots);
+    for (uint32_t i = 0; i < slots && full_[Position(argument.type, slot)] != full; ++i) {
+      if (random_.OneIn(100)) break;
+      slot = first + (slot - first + 1) % slots;
     }
-    if (argument.kind != Argument::Kind::kUse) *state(slot) = !full;
+    if (argument.kind != Argument::Kind::kUse) full_[Position(argument.type, slot)] = !full;
     return slot;
   }
 

@@ -49,9 +49,8 @@ class Reader {
     uint64_t address = 0;
     uint64_t context = 0;
     uint64_t handle = 0;
-    if (!line.Next(&address) || !line.Next(&change.size) ||
-        !line.Next(&change.device) || !line.Next(&context) ||
-        !line.Next(&change.pool) || !line.Next(&handle)) {
+    if (!line.Next(&address) || !line.Next(&change.size) || !line.Next(&change.device) ||
+        !line.Next(&context) || !line.Next(&change.pool) || !line.Next(&handle)) {
       return false;
     }
     change.begins = line.Next() == "+";

@@ -55,6 +55,8 @@ struct Argument {
   Kind kind = Kind::kNumber;
   Type type = Type::kLinear;
   uint64_t bound = 1;  // kNumber: less than that
+
+  bool is_slot() const { return kind <= Kind::kTake; }
 };
 constexpr Argument New(Type type) { return {Argument::Kind::kNew, type, 0}; }
 constexpr Argument Use(Type type) { return {Argument::Kind::kUse, type, 0}; }

@@ -98,13 +98,13 @@ void AddContextOperations(std::vector<Operation>* operations) {
   });
   add("CtxSetCurrent", 5, When::kAnytime, Arguments{Use(Type::kContext)},
       [](Turn& t) { cuCtxSetCurrent(t.as<CUcontext>(0)); });
-  add("CtxSetPrimary", 4, When::kAnytime, Arguments{Below(2)},
+  add("CtxSetPrimary", 10, When::kAnytime, Arguments{Below(2)},
       [](Turn& t) { cuCtxSetCurrent(t.player.primary(t.number(0))); });
   add("CtxPush", 2, When::kAnytime, Arguments{Use(Type::kContext), Below(2)}, [](Turn& t) {
     if (t.number(1) == 0) cuCtxPushCurrent(t.as<CUcontext>(0));
     if (t.number(1) == 1) cuCtxPushCurrent_v2(t.as<CUcontext>(0));
   });
-  add("CtxPop", 2, When::kAnytime, Arguments{Below(2)}, [](Turn& t) {
+  add("CtxPop", 1, When::kAnytime, Arguments{Below(2)}, [](Turn& t) {
     CUcontext context = nullptr;
     if (t.number(0) == 0) cuCtxPopCurrent(&context);
     if (t.number(0) == 1) cuCtxPopCurrent_v2(&context);

@@ -143,6 +143,9 @@ void AddVirtualOperations(std::vector<Operation>* operations) {
         cuMulticastUnbind(t.value(0), static_cast<CUdevice>(t.number(1)), t.number(2) * kGranule,
                           kGranule);
       });
+  add("MulticastMap", 2, When::kAnytime,
+      Arguments{New(Type::kMapping), Use(Type::kRange), Use(Type::kMulticast), Below(16), Below(8)},
+      Map);
   add("MulticastRelease", 2, When::kAnytime, Arguments{Take(Type::kMulticast)}, [](Turn& t) {
     cuMemRelease(t.value(0));
     t.Empty(0);

@@ -87,9 +87,10 @@ class Turn {
   }
   uint64_t value(size_t i) const { return slot(i).value; }
 
-  // Fills the slot of argument `i` with what a call has made, nothing if it failed.
+  // Fills the slot of argument `i` with what a call has made, nothing if it failed. By reference,
+  // for the call may be in the same expression.
   template <typename Handle>
-  void Fill(size_t i, CUresult result, Handle made, uint64_t size = 0) {
+  void Fill(size_t i, CUresult result, const Handle& made, uint64_t size = 0) {
     Slot& filled = slot(i);
     filled = {};
     if (result != CUDA_SUCCESS) return;
@@ -98,7 +99,7 @@ class Turn {
   }
   // The same for what ends with the current context.
   template <typename Handle>
-  void FillInContext(size_t i, CUresult result, Handle made, uint64_t size = 0) {
+  void FillInContext(size_t i, CUresult result, const Handle& made, uint64_t size = 0) {
     Fill(i, result, made, size);
     cuCtxGetCurrent(&slot(i).context);
   }
