@@ -23,10 +23,15 @@ std::string Describe(const Change& change, const char* what_number) {
   return text;
 }
 
-bool Same(const Change& driver, const Change& ledger) {
-  return driver.begins == ledger.begins && driver.device == ledger.device &&
-         driver.size == ledger.size && driver.call == ledger.call &&
-         (ledger.pool == 0 || driver.pool == ledger.pool);
+// A trace need not know a device's default pool; those that the program has made it must.
+bool SamePool(const Account& driver, uint64_t theirs, uint64_t ours) {
+  static const size_t kPools = FindKind("mempool");
+  return theirs == ours || (ours == 0 && !driver.changes().contains({kPools, theirs}));
+}
+
+bool Same(const Account& driver, const Change& theirs, const Change& ours) {
+  return theirs.begins == ours.begins && theirs.device == ours.device && theirs.size == ours.size &&
+         theirs.call == ours.call && SamePool(driver, theirs.pool, ours.pool);
 }
 
 void DescribeHistory(const std::vector<Change>& changes, size_t at, const char* what_number,
@@ -48,7 +53,7 @@ void CompareChanges(const Account& driver, const Account& ledger, Difference* fi
   const auto compare = [&](const Account::Key& key, const std::vector<Change>& theirs,
                            const std::vector<Change>& ours) {
     size_t at = 0;
-    while (at < theirs.size() && at < ours.size() && Same(theirs[at], ours[at])) ++at;
+    while (at < theirs.size() && at < ours.size() && Same(driver, theirs[at], ours[at])) ++at;
     if (at == theirs.size() && at == ours.size()) return;
     const bool has_theirs = at < theirs.size();
     const double when =

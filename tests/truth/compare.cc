@@ -1,43 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares what the analyzer makes of a trace with what the stand-in driver wrote in its journal:
 // change by change for each address and handle (kind, size, device, pool and the call that did it),
-// and totals where the program was quiet.
+// and totals where the program was quiet. Calls are counted on both sides, too.
 //
 // Not compared, because no call shows it: what pools reserve, memory of graphs, what contexts take,
 // modules that libraries load. Of these a trace has what the program asked the driver for.
 //
-// usage: truth_compare [--without SYMBOL] JOURNAL TRACE
-// Exits with 1 and describes the first difference if there is one. --without leaves out the records
-// of an entry, as if it were not hooked: the comparison must then fail.
+// usage: truth_compare JOURNAL LEDGER TRACE   exits with 1 and describes the first difference
+//        truth_compare --child TRACE          nothing may have changed
+//        truth_compare --teeth JOURNAL TRACE  for each entry in the trace: whether leaving out its
+//                                             records, as if it were not hooked, is noticed
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "analyzer/ingest/job.h"
 #include "analyzer/ledger/ledger.h"
+#include "tests/truth/call_counts.h"
 #include "tests/truth/journal.h"
 #include "tests/truth/watcher.h"
 
 namespace gputrace::truth {
 namespace {
-
-struct Arguments {
-  std::string without;
-  std::string journal;
-  std::string trace;
-};
-
-bool ReadArguments(int count, char** values, Arguments* arguments) {
-  std::vector<std::string> rest(values + 1, values + count);
-  if (rest.size() > 2 && rest[0] == "--without") {
-    arguments->without = rest[1];
-    rest.erase(rest.begin(), rest.begin() + 2);
-  }
-  if (rest.size() != 2) return false;
-  arguments->journal = rest[0];
-  arguments->trace = rest[1];
-  return true;
-}
 
 // What the ledger itself found odd: nothing may be.
 std::string Complaints(const ledger::LedgerCounters& counters) {
@@ -52,35 +36,77 @@ std::string Complaints(const ledger::LedgerCounters& counters) {
   return text;
 }
 
-absl::StatusOr<std::string> Compare(const Arguments& arguments) {
-  absl::StatusOr<std::unique_ptr<ingest::Job>> job = ingest::Job::Open({arguments.trace});
-  if (!job.ok()) return job.status();
-  Account ours;
-  Watcher watcher(**job, &ours);
-  ledger::SiteTable sites;
-  ledger::Ledger ledger((*job)->Describe(0), &sites, {&watcher});
-  const trace::Dictionary& dictionary = (*job)->processes()[0].reader->dictionary();
-  uint16_t left_out = 0;
-  for (const trace::EntryDescriptor& entry : dictionary.entries()) {
-    if (entry.symbol == arguments.without) left_out = entry.id;
+class Comparison {
+ public:
+  explicit Comparison(std::unique_ptr<ingest::Job> job) : job_(std::move(job)) {}
+
+  const trace::Dictionary& dictionary() const { return job_->processes()[0].reader->dictionary(); }
+
+  // The first difference, or what the ledger found odd; empty if all is well. Records of
+  // `left_out` are passed over; 0: none.
+  absl::StatusOr<std::string> Run(const Account& theirs, uint16_t left_out, CallCounts* counts) {
+    Account ours;
+    Watcher watcher(*job_, &ours);
+    ledger::SiteTable sites;
+    ledger::Ledger ledger(job_->Describe(0), &sites, {&watcher});
+    const absl::Status read = job_->ForEach([&](const ingest::TimedRecord& timed) {
+      if (left_out != 0 && timed.record.entry == left_out) return;
+      counts->Count(timed.record);
+      watcher.Next(timed.record);
+      ledger.Apply(timed.record);
+    });
+    if (!read.ok()) return read;
+    std::string difference = FirstDifference(theirs, ours);
+    if (difference.empty()) difference = Complaints(ledger.counters());
+    if (difference.empty() && !job_->complete()) difference = "the trace is not complete\n";
+    return difference;
   }
-  uint64_t records = 0;
-  const absl::Status read = (*job)->ForEach([&](const ingest::TimedRecord& timed) {
-    ++records;
-    if (left_out != 0 && timed.record.entry == left_out) return;
-    watcher.Next(timed.record);
-    ledger.Apply(timed.record);
-  });
-  if (!read.ok()) return read;
+
+ private:
+  std::unique_ptr<ingest::Job> job_;
+};
+
+absl::StatusOr<std::unique_ptr<Comparison>> Open(const std::string& trace) {
+  absl::StatusOr<std::unique_ptr<ingest::Job>> job = ingest::Job::Open({trace});
+  if (!job.ok()) return job.status();
+  return std::make_unique<Comparison>(*std::move(job));
+}
+
+absl::StatusOr<std::string> Compare(const std::string& journal, const std::string& ledger,
+                                    const std::string& trace) {
+  auto comparison = Open(trace);
+  if (!comparison.ok()) return comparison.status();
   Account theirs;
   std::string error;
-  if (!ReadJournal(arguments.journal, &theirs, &error)) return absl::NotFoundError(error);
-  std::string difference = FirstDifference(theirs, ours);
-  if (difference.empty()) difference = Complaints(ledger.counters());
-  if (difference.empty() && !(*job)->complete()) difference = "the trace is not complete\n";
-  if (!difference.empty()) return difference;
-  printf("%zu changes, %zu records, %zu quiet points\n", static_cast<size_t>(theirs.size()),
-         static_cast<size_t>(records), theirs.quiet_points().size());
+  if (!journal.empty() && !ReadJournal(journal, &theirs, &error)) {
+    return absl::NotFoundError(error);
+  }
+  CallCounts counts((*comparison)->dictionary());
+  absl::StatusOr<std::string> difference = (*comparison)->Run(theirs, 0, &counts);
+  if (difference.ok() && difference->empty() && !ledger.empty()) {
+    *difference = counts.Compare(ledger);
+  }
+  if (difference.ok() && difference->empty()) {
+    printf("%zu changes, %zu quiet points: equal\n", static_cast<size_t>(theirs.size()),
+           theirs.quiet_points().size());
+  }
+  return difference;
+}
+
+absl::StatusOr<std::string> TryTeeth(const std::string& journal, const std::string& trace) {
+  auto comparison = Open(trace);
+  if (!comparison.ok()) return comparison.status();
+  Account theirs;
+  std::string error;
+  if (!ReadJournal(journal, &theirs, &error)) return absl::NotFoundError(error);
+  for (const trace::EntryDescriptor& entry : (*comparison)->dictionary().entries()) {
+    CallCounts counts((*comparison)->dictionary());
+    const auto difference = (*comparison)->Run(theirs, entry.id, &counts);
+    if (!difference.ok()) return difference.status();
+    printf("%s %s %s\n", entry.symbol.c_str(),
+           entry.entry_class == trace::EntryClass::kRecord ? "record" : "observe",
+           difference->empty() ? "unnoticed" : "noticed");
+  }
   return "";
 }
 
@@ -88,9 +114,15 @@ absl::StatusOr<std::string> Compare(const Arguments& arguments) {
 }  // namespace gputrace::truth
 
 int main(int count, char** values) {
-  gputrace::truth::Arguments arguments;
-  if (!gputrace::truth::ReadArguments(count, values, &arguments)) return 2;
-  const absl::StatusOr<std::string> difference = gputrace::truth::Compare(arguments);
+  const std::vector<std::string> arguments(values + 1, values + count);
+  absl::StatusOr<std::string> difference = absl::InvalidArgumentError("wrong arguments");
+  if (arguments.size() == 3 && arguments[0] == "--teeth") {
+    difference = gputrace::truth::TryTeeth(arguments[1], arguments[2]);
+  } else if (arguments.size() == 2 && arguments[0] == "--child") {
+    difference = gputrace::truth::Compare("", "", arguments[1]);
+  } else if (arguments.size() == 3) {
+    difference = gputrace::truth::Compare(arguments[0], arguments[1], arguments[2]);
+  }
   if (!difference.ok()) {
     fprintf(stderr, "truth_compare: %s\n", difference.status().ToString().c_str());
     return 2;

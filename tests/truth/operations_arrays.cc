@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays and mipmapped arrays; modules and libraries.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "tests/truth/player.h"
 
@@ -68,6 +73,16 @@ const void* Image(uint64_t which) {
   return which % 2 == 1 ? kPtx : Container();
 }
 
+// Where an image lies as a file.
+const char* ImageFile() {
+  static const auto* const kPath = [] {
+    const int file = memfd_create("image", 0);
+    if (write(file, kPtx, strlen(kPtx)) < 0) abort();
+    return new std::string("/proc/self/fd/" + std::to_string(file));
+  }();
+  return kPath->c_str();
+}
+
 void LoadModule(Turn& t) {
   CUmodule module = nullptr;
   const void* image = Image(t.number(1));
@@ -82,6 +97,9 @@ void LoadModule(Turn& t) {
     case 2:
       result = cuModuleLoadFatBinary(&module, image);
       break;
+    case 3:
+      result = cuModuleLoad(&module, ImageFile());
+      break;
     default:
       result = cuModuleLoad(&module, "/nowhere/image.cubin");
   }
@@ -90,8 +108,13 @@ void LoadModule(Turn& t) {
 
 void LoadLibrary(Turn& t) {
   CUlibrary library = nullptr;
-  const CUresult result =
-      cuLibraryLoadData(&library, Image(t.number(1)), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  CUresult result = CUDA_SUCCESS;
+  if (t.number(1) == 7) {
+    result = cuLibraryLoadFromFile(&library, ImageFile(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  } else {
+    const void* image = Image(t.number(1));
+    result = cuLibraryLoadData(&library, image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  }
   t.Fill(0, result, library);
 }
 
@@ -131,7 +154,7 @@ void AddArrayOperations(std::vector<Operation>* operations) {
 void AddModuleOperations(std::vector<Operation>* operations) {
   const auto add = [operations](auto... parts) { operations->emplace_back(parts...); };
   using Arguments = std::vector<Argument>;
-  add("ModuleLoad", 3, When::kAnytime, Arguments{New(Type::kModule), Below(8), Below(4)},
+  add("ModuleLoad", 3, When::kAnytime, Arguments{New(Type::kModule), Below(8), Below(5)},
       LoadModule);
   add("ModuleUnload", 2, When::kAnytime, Arguments{Take(Type::kModule)}, [](Turn& t) {
     cuModuleUnload(t.as<CUmodule>(0));

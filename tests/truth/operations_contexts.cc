@@ -109,11 +109,11 @@ void AddContextOperations(std::vector<Operation>* operations) {
     if (t.number(0) == 0) cuCtxPopCurrent(&context);
     if (t.number(0) == 1) cuCtxPopCurrent_v2(&context);
   });
-  add("CtxAttach", 1, When::kSerial, Arguments{}, [](Turn&) {
+  add("CtxAttach", 6, When::kSerial, Arguments{}, [](Turn&) {
     CUcontext context = nullptr;
     cuCtxAttach(&context, 0);
   });
-  add("CtxDetach", 1, When::kSerial, Arguments{Use(Type::kContext)}, [](Turn& t) {
+  add("CtxDetach", 6, When::kSerial, Arguments{Use(Type::kContext)}, [](Turn& t) {
     const auto context = t.as<CUcontext>(0);
     unsigned version = 0;
     const bool detached = cuCtxDetach(context) == CUDA_SUCCESS;

@@ -43,14 +43,15 @@ void Instantiate(Turn& t) {
     case 1:
       result = cuGraphInstantiate_v2(&exec, graph, nullptr, nullptr, 0);
       break;
-    case 2: {
+    case 2:
+      result = cuGraphInstantiateWithFlags(&exec, graph, flags);
+      break;
+    default: {
       CUDA_GRAPH_INSTANTIATE_PARAMS parameters = {};
       parameters.flags = flags;
-      result = cuGraphInstantiateWithParams(&exec, graph, &parameters);
-      break;
+      result = t.number(2) == 3 ? cuGraphInstantiateWithParams(&exec, graph, &parameters)
+                                : cuGraphInstantiateWithParams_ptsz(&exec, graph, &parameters);
     }
-    default:
-      result = cuGraphInstantiateWithFlags(&exec, graph, flags);
   }
   t.Fill(0, result, exec);
 }
@@ -101,11 +102,16 @@ void AddGraphOperations(std::vector<Operation>* operations) {
         }
       });
   add("GraphInstantiate", 5, When::kAnytime,
-      Arguments{New(Type::kExec), Use(Type::kGraph), Below(4), Below(2)}, Instantiate);
+      Arguments{New(Type::kExec), Use(Type::kGraph), Below(5), Below(2)}, Instantiate);
   add("GraphLaunch", 8, When::kAnytime, Arguments{Use(Type::kExec), Use(Type::kStream), Below(2)},
       [](Turn& t) {
         if (t.number(2) == 0) cuGraphUpload(t.as<CUgraphExec>(0), t.as<CUstream>(1));
         cuGraphLaunch(t.as<CUgraphExec>(0), t.as<CUstream>(1));
+      });
+  add("GraphLaunchPtsz", 2, When::kAnytime, Arguments{Use(Type::kExec), Use(Type::kStream)},
+      [](Turn& t) {
+        cuGraphUpload_ptsz(t.as<CUgraphExec>(0), t.as<CUstream>(1));
+        cuGraphLaunch_ptsz(t.as<CUgraphExec>(0), t.as<CUstream>(1));
       });
   add("GraphExecUpdate", 1, When::kAnytime, Arguments{Use(Type::kExec), Use(Type::kGraph)},
       [](Turn& t) {
@@ -128,14 +134,38 @@ void AddGraphOperations(std::vector<Operation>* operations) {
     cuDeviceGetGraphMemAttribute(static_cast<CUdevice>(t.number(0)),
                                  static_cast<CUgraphMem_attribute>(t.number(1)), &value);
   });
+  // Where the stream is captured already it is refused.
+  add("CaptureToGraph", 1, When::kAnytime, Arguments{Use(Type::kStream), Use(Type::kGraph)},
+      [](Turn& t) {
+        const auto stream = t.as<CUstream>(0);
+        CUgraph graph = nullptr;
+        CUdeviceptr address = 0;
+        if (cuStreamBeginCaptureToGraph(stream, t.as<CUgraph>(1), nullptr, nullptr, 0,
+                                        CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) {
+          return;
+        }
+        cuMemAllocAsync(&address, 4096, stream);
+        cuStreamEndCapture_ptsz(stream, &graph);
+      });
   // The generator follows it with the end of the same capture, a few steps later.
-  add("BeginCapture", 3, When::kAnytime, Arguments{Use(Type::kStream), Below(8)}, [](Turn& t) {
+  add("BeginCapture", 3, When::kAnytime, Arguments{Use(Type::kStream), Below(24)}, [](Turn& t) {
     // A global capture refuses many calls of other threads: some of that, but not much.
-    constexpr CUstreamCaptureMode kModes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL,
-                                              CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+    constexpr CUstreamCaptureMode kModes[] = {CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
                                               CU_STREAM_CAPTURE_MODE_RELAXED};
-    const uint64_t mode = t.number(1) == 0 ? 0 : 1 + t.number(1) % 2;
-    cuStreamBeginCapture_v2(t.as<CUstream>(0), kModes[mode]);
+    const auto stream = t.as<CUstream>(0);
+    switch (t.number(1)) {
+      case 0:
+        cuStreamBeginCapture(stream);
+        return;
+      case 1:
+        cuStreamBeginCapture_ptsz(stream);
+        return;
+      case 2:
+        cuStreamBeginCapture_v2_ptsz(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+        return;
+      default:
+        cuStreamBeginCapture_v2(stream, kModes[t.number(1) % 2]);
+    }
   });
   add("EndCapture", 0, When::kAnytime, Arguments{New(Type::kGraph), Use(Type::kStream)},
       EndCapture);

@@ -154,7 +154,8 @@ void AddPoolOperations(std::vector<Operation>* operations) {
   });
   add("MemPoolCreate", 5, When::kAnytime,
       Arguments{New(Type::kPool), Below(5), Below(3), Below(6), Below(20)}, CreatePool);
-  add("MemPoolDestroy", 3, When::kAnytime, Arguments{Take(Type::kPool)}, [](Turn& t) {
+  // It may be the current pool of a device, from which others allocate.
+  add("MemPoolDestroy", 8, When::kSerial, Arguments{Take(Type::kPool)}, [](Turn& t) {
     cuMemPoolDestroy(t.as<CUmemoryPool>(0));
     t.Empty(0);
   });

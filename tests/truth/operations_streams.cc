@@ -42,6 +42,8 @@ void AddStreamOperations(std::vector<Operation>* operations) {
   });
   add("StreamSynchronize", 3, When::kAnytime, stream,
       [](Turn& t) { cuStreamSynchronize(t.as<CUstream>(0)); });
+  add("StreamSynchronizePtsz", 1, When::kAnytime, stream,
+      [](Turn& t) { cuStreamSynchronize_ptsz(t.as<CUstream>(0)); });
   add("StreamQuery", 2, When::kAnytime, stream, [](Turn& t) { cuStreamQuery(t.as<CUstream>(0)); });
   add("StreamWaitEvent", 3, When::kAnytime, both,
       [](Turn& t) { cuStreamWaitEvent(t.as<CUstream>(0), t.as<CUevent>(1), 0); });
@@ -51,6 +53,14 @@ void AddStreamOperations(std::vector<Operation>* operations) {
     if (t.number(1) == 1) cuEventDestroy_v2(t.as<CUevent>(0));
     t.Empty(0);
   });
+  add("StreamWaitEventPtsz", 1, When::kAnytime, both,
+      [](Turn& t) { cuStreamWaitEvent_ptsz(t.as<CUstream>(0), t.as<CUevent>(1), 0); });
+  add("EventRecordPtsz", 1, When::kAnytime, both,
+      [](Turn& t) { cuEventRecord_ptsz(t.as<CUevent>(1), t.as<CUstream>(0)); });
+  add("EventRecordWithFlags", 1, When::kAnytime, both,
+      [](Turn& t) { cuEventRecordWithFlags(t.as<CUevent>(1), t.as<CUstream>(0), 0); });
+  add("EventRecordWithFlagsPtsz", 1, When::kAnytime, both,
+      [](Turn& t) { cuEventRecordWithFlags_ptsz(t.as<CUevent>(1), t.as<CUstream>(0), 0); });
   add("EventRecord", 5, When::kAnytime, both,
       [](Turn& t) { cuEventRecord(t.as<CUevent>(1), t.as<CUstream>(0)); });
   add("EventSynchronize", 2, When::kAnytime, event,

@@ -128,15 +128,25 @@ void AddVirtualOperations(std::vector<Operation>* operations) {
   });
   add("MulticastCreate", 2, When::kAnytime, Arguments{New(Type::kMulticast), Granules()},
       CreateMulticast);
-  add("MulticastAddDevice", 2, When::kAnytime, Arguments{Use(Type::kMulticast), Below(2)},
+  add("MulticastAddDevice", 4, When::kAnytime, Arguments{Use(Type::kMulticast), Below(2)},
       [](Turn& t) { cuMulticastAddDevice(t.value(0), static_cast<CUdevice>(t.number(1))); });
-  add("MulticastBindMem", 4, When::kAnytime,
+  add("MulticastBindMem", 3, When::kAnytime,
       Arguments{Use(Type::kMulticast), Use(Type::kPhysical), Below(3)}, [](Turn& t) {
         cuMulticastBindMem(t.value(0), t.number(2) * kGranule, t.value(1), 0, kGranule, 0);
       });
-  add("MulticastBindAddr", 2, When::kAnytime,
+  add("MulticastBindAddr", 6, When::kAnytime,
       Arguments{Use(Type::kMulticast), Use(Type::kMapping), Below(3)}, [](Turn& t) {
         cuMulticastBindAddr(t.value(0), t.number(2) * kGranule, t.value(1), kGranule, 0);
+      });
+  add("MulticastBindMemV2", 2, When::kAnytime,
+      Arguments{Use(Type::kMulticast), Use(Type::kPhysical), Below(3), Below(2)}, [](Turn& t) {
+        cuMulticastBindMem_v2(t.value(0), static_cast<CUdevice>(t.number(3)),
+                              t.number(2) * kGranule, t.value(1), 0, kGranule, 0);
+      });
+  add("MulticastBindAddrV2", 2, When::kAnytime,
+      Arguments{Use(Type::kMulticast), Use(Type::kMapping), Below(3), Below(2)}, [](Turn& t) {
+        cuMulticastBindAddr_v2(t.value(0), static_cast<CUdevice>(t.number(3)),
+                               t.number(2) * kGranule, t.value(1), kGranule, 0);
       });
   add("MulticastUnbind", 4, When::kAnytime, Arguments{Use(Type::kMulticast), Below(2), Below(3)},
       [](Turn& t) {
