@@ -31,6 +31,9 @@ std::optional<Action> ActionOf(Verb verb, uint64_t kinds) {
       return ActionOfOpen(kinds);
     case Verb::kClose:
       return (kinds & kContexts) ? Action::kCloseContext : Action::kClose;
+    case Verb::kExport:
+      if (kinds & kHandles) return Action::kExport;
+      return std::nullopt;
     case Verb::kRetain:
       if (kinds & kHandles) return Action::kRetainHandle;
       if (kinds & kPrimary) return Action::kRetainPrimary;
@@ -45,6 +48,12 @@ std::optional<Action> ActionOf(Verb verb, uint64_t kinds) {
       return std::nullopt;
     case Verb::kUnmap:
       if (kinds & KindBit(ObjectKind::kMapping)) return Action::kUnmap;
+      return std::nullopt;
+    case Verb::kBind:
+      if (kinds & KindBit(ObjectKind::kMulticast)) return Action::kBind;
+      return std::nullopt;
+    case Verb::kUnbind:
+      if (kinds & KindBit(ObjectKind::kMulticast)) return Action::kUnbind;
       return std::nullopt;
     case Verb::kReset:
       if (kinds & kPrimary) return Action::kResetPrimary;
@@ -87,6 +96,8 @@ EntryPlan::EntryPlan(const trace::EntryDescriptor& descriptor) : EntryPlan() {
     const auto role = static_cast<size_t>(operand.role);
     if (role >= in.size()) continue;  // of a newer version
     int8_t& position = operand.out ? out[role] : in[role];
+    const bool is_second = operand.role == Role::kHandle && !operand.out && position != kAbsent;
+    if (is_second && second_handle == kAbsent) second_handle = static_cast<int8_t>(i);
     if (position == kAbsent) position = static_cast<int8_t>(i);
     if (!operand.out) ++in_operands;
   }

@@ -18,11 +18,14 @@ namespace gputrace::ledger {
 enum class Action : uint8_t {
   kOpen,
   kImport,  // a handle of memory that belongs to another process
+  kExport,
   kClose,
   kRelease,  // takes back one of several references
   kRetainHandle,
   kMap,
   kUnmap,
+  kBind,
+  kUnbind,
   kOpenContext,
   kCloseContext,
   kRetainContext,
@@ -52,6 +55,7 @@ struct EntryPlan {
   bool intent = false;
   uint8_t in_operands = 0;
   uint64_t kinds = 0;  // KindBit()s of all that it has an effect on
+  int8_t second_handle = kAbsent;  // what is bound; the first is what it is bound to
   absl::InlinedVector<Step, 2> steps;
   Positions in{};   // role -> position of the first in operand of that role
   Positions out{};  // role -> position of the first out operand of that role
@@ -71,6 +75,7 @@ class Operands {
   bool Out(trace::Role role, uint64_t* value) const { return At(plan_.out, role, value); }
   // An out operand if there is one: what came of the call. Else the in operand.
   bool Any(trace::Role role, uint64_t* value) const { return Out(role, value) || In(role, value); }
+  bool SecondHandle(uint64_t* value) const { return At(plan_.second_handle, value); }
   uint64_t InOr(trace::Role role, uint64_t fallback) const {
     uint64_t value = fallback;
     In(role, &value);
@@ -86,7 +91,9 @@ class Operands {
 
  private:
   bool At(const EntryPlan::Positions& positions, trace::Role role, uint64_t* value) const {
-    const int8_t position = positions[static_cast<size_t>(role)];
+    return At(positions[static_cast<size_t>(role)], value);
+  }
+  bool At(int8_t position, uint64_t* value) const {
     if (position < 0 || static_cast<size_t>(position) >= values_.size()) return false;
     *value = values_[static_cast<size_t>(position)];
     return true;

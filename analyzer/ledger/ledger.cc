@@ -101,6 +101,8 @@ void Ledger::RunStep(const Step& step, const Operands& operands, const Record& r
       return Open(step, operands, record);
     case Action::kImport:
       return Import(operands, record);
+    case Action::kExport:
+      return Export(operands);
     case Action::kClose:
       return Close(step, operands, record, log);
     case Action::kRelease:
@@ -111,6 +113,10 @@ void Ledger::RunStep(const Step& step, const Operands& operands, const Record& r
       return Map(operands, record);
     case Action::kUnmap:
       return Unmap(operands, record, log);
+    case Action::kBind:
+      return Bind(operands);
+    case Action::kUnbind:
+      return Unbind(operands, record, log);
     case Action::kOpenContext:
       return OpenContext(operands, record);
     case Action::kCloseContext:
@@ -201,6 +207,18 @@ void Ledger::TakeBack(Pending* log, int64_t time_ns) {
         mappings_[undo->address] = mapping;
         break;
       }
+      case Undo::Kind::kUnbound: {
+        Binding binding = undo->binding;
+        if (const auto moved = restored.find(binding.id); moved != restored.end()) {
+          binding.slot = moved->second;
+        }
+        ++objects_.At(binding.slot)->bindings;
+        bindings_[undo->binding_key] = binding;
+        break;
+      }
+      case Undo::Kind::kCurrentPool:
+        current_pools_[undo->allocation.device] = undo->allocation.pool;
+        break;
       case Undo::Kind::kUnknownFree:
         --counters_.unknown_frees;
         break;

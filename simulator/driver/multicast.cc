@@ -52,6 +52,17 @@ CUresult BindAddress(CUmemGenericAllocationHandle handle, int device, size_t off
 
 }  // namespace
 
+void UnbindAll(CUmemGenericAllocationHandle multicast) {
+  const auto object = Objects().find(multicast);
+  if (object == Objects().end()) return;
+  const auto bound = std::move(object->second.bound);
+  Objects().erase(object);
+  for (const auto& [where, memory] : bound) {
+    --memory->bindings;
+    EndIfUnused(memory);
+  }
+}
+
 extern "C" {
 
 CUresult gpusim_cuMulticastGetGranularity(size_t* granularity, const CUmulticastObjectProp* prop,
