@@ -11,6 +11,8 @@
 #include "interpose/record/ring.h"
 #include "interpose/record/session.h"
 #include "interpose/resolve/driver.h"
+#include "interpose/stacks/code_map.h"
+#include "interpose/stacks/unwinder.h"
 
 namespace gputrace::interpose {
 namespace {
@@ -28,21 +30,33 @@ void DefineStack(ThreadState* state) {
   definition.words = stack.pcs;
   definition.word_count = stack.depth;
   // Without it records would refer to nothing: the next one tries again.
-  if (!PublishDefinition(state, definition)) state->seen.Clear();
+  if (PublishDefinition(state, definition)) return;
+  state->seen.Clear();
+  state->unwinder->ForgetNames();
 }
 
 // Captures the calling thread's stack; its hash, or 0 if none is wanted or to be had.
-uint64_t CaptureStack(ThreadState* state, uint16_t entry, uint8_t* flags) {
+uint64_t CaptureStack(ThreadState* state, uint16_t entry, const void* frame, uint8_t* flags) {
   const Options& options = state->session->options;
   const StaticEntry& description = kEntries[entry];
   if (options.stacks == StackMode::kOff || description.entry_class != trace::EntryClass::kRecord ||
-      (description.intent && !options.free_stacks) ||
-      !CaptureNative(&state->stack, options.depth)) {
+      (description.intent && !options.free_stacks) || state->unwinder == nullptr) {
     return 0;
   }
-  if (state->stack.truncated) *flags |= trace::kFlagTruncatedStack;
-  if (state->seen.Insert(state->stack.hash)) DefineStack(state);
-  return state->stack.hash;
+  CapturedStack* stack = &state->stack;
+  if (!state->unwinder->Capture(CallerOf(frame), options.depth, stack)) return 0;
+  if (stack->truncated) *flags |= trace::kFlagTruncatedStack;
+  if (!stack->known && state->seen.Insert(stack->hash)) {
+    // What is new is looked at twice: was it found by what is known of code that is gone?
+    const uint64_t code_state = CodeState();
+    CheckForUnloading();
+    if (CodeState() != code_state) {
+      if (!state->unwinder->Capture(CallerOf(frame), options.depth, stack)) return 0;
+      state->seen.Insert(stack->hash);
+    }
+    DefineStack(state);
+  }
+  return stack->hash;
 }
 
 struct RecordFields {
@@ -91,7 +105,7 @@ bool WriteRecord(ThreadState* state, const RecordFields& fields) {
 
 }  // namespace
 
-CallScope::CallScope(uint16_t entry) : entry_(entry) {
+CallScope::CallScope(uint16_t entry, const void* frame) : frame_(frame), entry_(entry) {
   if (t_thread.depth++ == 0) state_ = AcquireThreadState();
 }
 
@@ -99,7 +113,7 @@ CallScope::~CallScope() { --t_thread.depth; }
 
 void CallScope::CommitIntent() {
   uint8_t flags = cut_ ? trace::kFlagCutOperands : 0;
-  const uint64_t hash = CaptureStack(state_, entry_, &flags);
+  const uint64_t hash = CaptureStack(state_, entry_, frame_, &flags);
   WriteRecord(state_, {trace::RecordKind::kIntent, entry_, flags, 0, hash, 0, operands_, count_});
   intent_committed_ = true;
   in_count_ = count_;
@@ -127,7 +141,7 @@ void CallScope::Commit() {
   // Polling that found nothing done says nothing, and may happen millions of times.
   if (result_ == CUDA_ERROR_NOT_READY) return;
   uint8_t flags = cut_ ? trace::kFlagCutOperands : 0;
-  const uint64_t hash = CaptureStack(state_, entry_, &flags);
+  const uint64_t hash = CaptureStack(state_, entry_, frame_, &flags);
   WriteRecord(state_, {trace::RecordKind::kCall, entry_, flags, result_, hash, duration, operands_,
                        count_});
   // What led to it should be on the disk before the program dies of it.

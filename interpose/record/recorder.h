@@ -28,7 +28,8 @@ struct ThreadState;
 //   call.Commit();
 class CallScope {
  public:
-  explicit CallScope(uint16_t entry);
+  // `frame` is that of the wrapper's body; what called it is the innermost frame of stacks.
+  explicit CallScope(uint16_t entry, const void* frame = __builtin_frame_address(0));
   ~CallScope();
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
@@ -54,6 +55,7 @@ class CallScope {
   }
 
   ThreadState* state_ = nullptr;
+  const void* frame_;
   uint16_t entry_;
   bool cut_ = false;
   bool intent_committed_ = false;

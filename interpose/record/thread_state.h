@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "interpose/stacks/unwind.h"
+#include "interpose/stacks/captured_stack.h"
 #include "trace/format.h"
 #include "trace/live.h"
 
 namespace gputrace::interpose {
 
 struct Session;
+class Unwinder;
 
 // Hashes that this thread's ring has carried a definition for. Forgets everything when it is full:
 // defining a thing twice is harmless.
@@ -55,6 +56,7 @@ struct ThreadState {
   uint32_t context;         // dictionary id
   bool context_known;       // false: the driver is to be asked
   uint32_t module_changes;  // loads and unloads that this thread has looked at
+  Unwinder* unwinder;       // null: there was no memory for it
   CapturedStack stack;
   SeenHashes seen;
 };
