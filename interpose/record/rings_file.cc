@@ -183,6 +183,8 @@ ThreadState* MakeThreadState(Session* session) {
   state->generation = session->generation;
   state->ring = session->rings[index];
   state->data = session->ring_data[index];
+  state->ring_bytes = session->options.ring_bytes;
+  state->clock = session->clock;
   state->wake_at = session->options.ring_bytes / 4;
   return state;
 }

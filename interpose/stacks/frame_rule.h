@@ -51,6 +51,8 @@ struct FrameState {
   uint64_t bp;
 };
 
+inline uint64_t ReadWord(uint64_t address) { return *reinterpret_cast<const uint64_t*>(address); }
+
 }  // namespace gputrace::interpose
 
 #endif  // GPUTRACE_INTERPOSE_STACKS_FRAME_RULE_H_

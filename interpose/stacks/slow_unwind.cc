@@ -8,10 +8,7 @@
 #include <cerrno>
 
 #include "interpose/stacks/code_map.h"
-
-// The bounds of this library, by the linker.
-extern "C" const char __ehdr_start __attribute__((visibility("hidden")));
-extern "C" const char _end __attribute__((visibility("hidden")));
+#include "interpose/stacks/own_code.h"
 
 namespace gputrace::interpose {
 namespace {
@@ -30,11 +27,6 @@ void FlushAfterUnloading() {
 }
 
 }  // namespace
-
-bool IsOwnCode(uint64_t address) {
-  return address - reinterpret_cast<uint64_t>(&__ehdr_start) <
-         static_cast<uint64_t>(&_end - &__ehdr_start);
-}
 
 uint32_t UnwindSlowly(uint64_t* pcs, uint32_t capacity) {
   const int saved_errno = errno;

@@ -12,9 +12,6 @@ namespace gputrace::interpose {
 // the loader and map memory; keeps errno.
 uint32_t UnwindSlowly(uint64_t* pcs, uint32_t capacity);
 
-// Whether code at this address is this library's.
-bool IsOwnCode(uint64_t address);
-
 }  // namespace gputrace::interpose
 
 #endif  // GPUTRACE_INTERPOSE_STACKS_SLOW_UNWIND_H_

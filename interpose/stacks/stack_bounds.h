@@ -13,8 +13,9 @@ class StackBounds {
  public:
   // Makes the stack that `sp` points into the current one. `sp` must be readable.
   void Enter(uint64_t sp) {
-    if (sp - low_ >= high_ - low_) EnterSlow(sp);
+    if (!IsCurrent(sp)) EnterSlow(sp);
   }
+  bool IsCurrent(uint64_t sp) const { return sp - low_ < high_ - low_; }
   // Whether the 8 bytes at `address` are readable and part of the current stack. Asks the kernel
   // about each page once.
   bool Covers(uint64_t address) {

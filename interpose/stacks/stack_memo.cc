@@ -6,48 +6,23 @@
 #include "interpose/record/sys.h"
 
 namespace gputrace::interpose {
-namespace {
-
-uint64_t ReadWord(uint64_t address) { return *reinterpret_cast<const uint64_t*>(address); }
-
-}  // namespace
-
-bool StackMemo::Holds(const KnownStack& known, const FrameState& start, uint32_t max_depth,
-                      const StackBounds& bounds) const {
-  if (known.start.pc != start.pc || known.start.sp != start.sp || known.period != period_ ||
-      known.max_depth != max_depth || (known.reads_bp && known.start.bp != start.bp) ||
-      known.extent > bounds.high() - start.sp) {
-    return false;
+// The words of the third and the sixth frame, or what there is.
+StackMemo::Sample StackMemo::TakeSample(const FrameState& start, const WordList& words) const {
+  Sample sample{0, {0, 0}};
+  for (uint32_t i = 0; i < words.count() && i < 6; ++i) {
+    const uint32_t at = words.offsets()[i] / 8;
+    if (at > UINT16_MAX) break;
+    sample.at[i < 3 ? 0 : 1] = static_cast<uint16_t>(at);
   }
-  uint64_t at = start.sp;
-  const uint64_t* const end = known.words + known.word_count;
-  for (const uint64_t* word = known.words; word != end; ++word) {
-    at += *word >> WordList::kValueBits << 3;
-    if (ReadWord(at) != (*word & WordList::kValueMask)) return false;
-  }
-  return true;
-}
-
-KnownStack* StackMemo::Find(const FrameState& start, uint32_t max_depth,
-                            const StackBounds& bounds) {
-  const uint64_t key = KeyOf(start);
-  const uint32_t tag = TagOf(key);
-  const uint64_t room = bounds.high() - start.sp;
-  for (const Slot& slot : sets_[SetOf(key)].slots) {
-    if (slot.tag != tag || slot.at[0] + 8 > room || slot.at[1] + 8 > room ||
-        slot.words != HashWords(ReadWord(start.sp + slot.at[0]), ReadWord(start.sp + slot.at[1])) ||
-        !IsThere(slot.position)) {
-      continue;
-    }
-    auto* known = reinterpret_cast<KnownStack*>(arena_ + slot.position % kArenaBytes);
-    if (Holds(*known, start, max_depth, bounds)) return known;
-  }
-  return nullptr;
+  if (sample.at[1] < sample.at[0]) sample.at[1] = sample.at[0];
+  sample.hash = HashWords(ReadWord(start.sp + uint64_t{sample.at[0]} * 8),
+                          ReadWord(start.sp + uint64_t{sample.at[1]} * 8));
+  return sample;
 }
 
 KnownStack* StackMemo::Add(const FrameState& start, bool reads_bp, uint32_t max_depth,
                            const WordList& words) {
-  if (!words.ok() || words.count() == 0 || words.end() - start.sp > UINT32_MAX) return nullptr;
+  if (!words.ok() || words.count() == 0) return nullptr;
   // Where more stacks take turns than there is room for, each would be forgotten just before it
   // comes again. So once room is short most are passed over: those that are there stay for long.
   constexpr uint32_t kPassOver = 7;
@@ -59,7 +34,8 @@ KnownStack* StackMemo::Add(const FrameState& start, bool reads_bp, uint32_t max_
   passed_over_ = 0;
   if (arena_ == nullptr) arena_ = static_cast<uint8_t*>(sys::MapPrivate(kArenaBytes));
   if (arena_ == nullptr) return nullptr;
-  const size_t size = sizeof(KnownStack) + words.count() * sizeof(uint64_t);
+  const uint32_t count = (words.count() + 7) & ~uint32_t{7};
+  const size_t size = sizeof(KnownStack) + count * (sizeof(uint64_t) + sizeof(uint32_t));
   uint64_t position = end_;
   if (position % kArenaBytes + size > kArenaBytes) {
     position += kArenaBytes - position % kArenaBytes;  // entries are in one piece
@@ -71,30 +47,25 @@ KnownStack* StackMemo::Add(const FrameState& start, bool reads_bp, uint32_t max_
   known->reads_bp = reads_bp;
   known->period = period_;
   known->max_depth = static_cast<uint16_t>(max_depth);
-  known->extent = static_cast<uint32_t>(words.end() - start.sp);
-  known->word_count = static_cast<uint16_t>(words.count());
-  memcpy(known->words, words.words(), words.count() * sizeof(uint64_t));
+  known->word_count = static_cast<uint16_t>(count);
+  auto* offsets = const_cast<uint32_t*>(known->offsets());
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t from = i < words.count() ? i : words.count() - 1;
+    known->values[i] = words.values()[from];
+    offsets[i] = words.offsets()[from];
+    if (offsets[i] + 8 > known->extent) known->extent = offsets[i] + 8;
+  }
 
-  // The words of the third and the sixth frame, or what there is.
-  uint64_t at[2] = {0, 0};
-  uint64_t sum = 0;
-  for (uint32_t i = 0; i < words.count() && i < 6; ++i) {
-    sum += words.words()[i] >> WordList::kValueBits << 3;
-    if (i < 3) at[0] = sum;
-    at[1] = sum;
-  }
   const uint64_t key = KeyOf(start);
-  const uint32_t tag = TagOf(key);
   Set& set = sets_[SetOf(key)];
-  Slot* chosen = nullptr;
-  for (Slot& slot : set.slots) {
-    if (slot.tag == 0 || !IsThere(slot.position)) chosen = &slot;
+  uint32_t way = kWays;
+  for (uint32_t i = 0; i < kWays; ++i) {
+    if (set.tags[i] == 0 || !IsThere(set.positions[i])) way = i;
   }
-  if (chosen == nullptr) chosen = &set.slots[next_way_++ % kWays];
-  *chosen = {tag,
-             HashWords(ReadWord(start.sp + at[0]), ReadWord(start.sp + at[1])),
-             {static_cast<uint32_t>(at[0]), static_cast<uint32_t>(at[1])},
-             position};
+  if (way == kWays) way = next_way_++ % kWays;
+  set.tags[way] = TagOf(key);
+  set.samples[way] = TakeSample(start, words);
+  set.positions[way] = position;
   return known;
 }
 

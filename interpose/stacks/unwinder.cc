@@ -9,8 +9,6 @@
 namespace gputrace::interpose {
 namespace {
 
-uint64_t ReadWord(uint64_t address) { return *reinterpret_cast<const uint64_t*>(address); }
-
 uint64_t Plus(uint64_t address, int64_t offset) { return address + static_cast<uint64_t>(offset); }
 
 // Nothing below this is ever mapped as code.
@@ -234,7 +232,8 @@ KnownStack* Unwinder::Remember(const Walk& walk, uint32_t max_depth) {
   return memo_.Add(start, walk.frames[0].needs_bp, max_depth, words_);
 }
 
-bool Unwinder::WalkAndRemember(const FrameState& start, uint32_t max_depth, CapturedStack* stack) {
+bool Unwinder::WalkAndRemember(const FrameState& start, uint32_t max_depth, KnownStack* known,
+                               CapturedStack* stack) {
   Walk* walk = &walks_[current_walk_ ^ 1];
   const uint64_t code_state = code_state_;
   if (!WalkFrames(start, max_depth, walk)) return CaptureSlowly(max_depth, stack);
@@ -252,7 +251,7 @@ bool Unwinder::WalkAndRemember(const FrameState& start, uint32_t max_depth, Capt
   if (!walk->can_be_known) return true;
   current_walk_ ^= 1;
   if (walk->reached_zero) return true;
-  KnownStack* known = Remember(*walk, max_depth);
+  if (known == nullptr) known = Remember(*walk, max_depth);
   if (known == nullptr) return true;
   known->hash = stack->hash;
   known->truncated = stack->truncated;
@@ -289,21 +288,18 @@ bool Unwinder::SkipOwnFrames(FrameState* state) {
   return true;
 }
 
+bool Unwinder::RecognizeBehindOwn(FrameState state, uint32_t max_depth, CapturedStack* stack) {
+  return SkipOwnFrames(&state) && FindKnown(state, max_depth, stack);
+}
+
 bool Unwinder::Capture(const FrameState& caller, uint32_t max_depth, CapturedStack* stack) {
   CheckCode();
   bounds_.Enter(caller.sp);
   FrameState start = caller;
   if (!SkipOwnFrames(&start)) return false;
   KnownStack* known = memo_.Find(start, max_depth, bounds_);
-  if (known == nullptr || known->naming != naming_) {
-    if (known != nullptr) known->naming = naming_;
-    return WalkAndRemember(start, max_depth, stack);
-  }
-  stack->hash = known->hash;
-  stack->truncated = known->truncated;
-  stack->known = true;
-  stack->depth = 0;
-  return true;
+  if (known != nullptr && known->naming == naming_) return FindKnown(start, max_depth, stack);
+  return WalkAndRemember(start, max_depth, known, stack);
 }
 
 }  // namespace gputrace::interpose

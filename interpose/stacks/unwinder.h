@@ -15,7 +15,9 @@
 #include <cstdint>
 
 #include "interpose/stacks/captured_stack.h"
+#include "interpose/stacks/code_map.h"
 #include "interpose/stacks/frame_rule.h"
+#include "interpose/stacks/own_code.h"
 #include "interpose/stacks/rule_cache.h"
 #include "interpose/stacks/stack_bounds.h"
 #include "interpose/stacks/stack_memo.h"
@@ -34,13 +36,20 @@ inline FrameState CallerOf(const void* frame) {
 class Unwinder {
  public:
   // Captures up to `max_depth` (at most kMaxStackDepth) frames of the calling thread's stack, which
-  // must still hold `caller`'s. False if there is none. In the ordinary case takes no lock and
-  // makes no system call; the first time it meets code it takes the loader's lock, and may map
-  // memory. Keeps errno.
+  // must still hold `caller`'s. False if there is none. The first time it meets code it may take
+  // the loader's lock and map memory. Keeps errno.
   //
   // Sets stack->known, and leaves pcs alone, if a stack with this hash has been given out with all
   // its pcs since ForgetNames.
   bool Capture(const FrameState& caller, uint32_t max_depth, CapturedStack* stack);
+
+  // The same, if it takes nanoseconds: false, too, if the stack is not a known one.
+  bool Recognize(const FrameState& caller, uint32_t max_depth, CapturedStack* stack) {
+    const uint64_t state = CodeState();
+    if (state != code_state_ || IsUnloading(state) || !bounds_.IsCurrent(caller.sp)) return false;
+    if (IsOwnCode(caller.pc)) return RecognizeBehindOwn(caller, max_depth, stack);
+    return FindKnown(caller, max_depth, stack);
+  }
 
   // All stacks are to be given out with their pcs again.
   void ForgetNames() { ++naming_; }
@@ -67,9 +76,21 @@ class Unwinder {
   };
   enum class Step : uint8_t { kTaken, kEnd, kLost, kComplex };
 
+  bool FindKnown(const FrameState& start, uint32_t max_depth, CapturedStack* stack) {
+    const KnownStack* known = memo_.Find(start, max_depth, bounds_);
+    if (known == nullptr || known->naming != naming_) return false;
+    stack->hash = known->hash;
+    stack->truncated = known->truncated;
+    stack->known = true;
+    stack->depth = 0;
+    return true;
+  }
+  bool RecognizeBehindOwn(FrameState state, uint32_t max_depth, CapturedStack* stack);
   void CheckCode();
   bool SkipOwnFrames(FrameState* state);
-  bool WalkAndRemember(const FrameState& start, uint32_t max_depth, CapturedStack* stack);
+  // `known` is the memo's entry for it, if there is one.
+  bool WalkAndRemember(const FrameState& start, uint32_t max_depth, KnownStack* known,
+                       CapturedStack* stack);
   // Appends frames to `walk` until the end or the limit. False: libunwind is needed.
   bool WalkFrames(const FrameState& start, uint32_t max_depth, Walk* walk);
   Step StepByRule(const FrameRule& rule, FrameState* state);

@@ -31,7 +31,10 @@ thread_local Owner t_owner;
 }  // namespace
 
 bool Capture(CapturedStack* stack, uint32_t max_depth) {
-  return t_owner.Get()->Capture(CallerOf(__builtin_frame_address(0)), max_depth, stack);
+  Unwinder* unwinder = t_owner.Get();
+  const FrameState caller = CallerOf(__builtin_frame_address(0));
+  return unwinder->Recognize(caller, max_depth, stack) ||
+         unwinder->Capture(caller, max_depth, stack);
 }
 
 void ForgetNames() { t_owner.Get()->ForgetNames(); }
