@@ -18,7 +18,7 @@ import table
 BOUND_THUNKS = 4
 # Resolvers: wrapped too, with bodies of their own in interpose/resolve.
 RESOLVERS = ("cuGetProcAddress", "cuGetProcAddress_v2")
-OTHER_EXPORTS = ("dlsym", "dlvsym")
+OTHER_EXPORTS = ("dlclose", "dlsym", "dlvsym")
 HEADER = "// Generated from driver_api/ by generate_tracer.py; not to be edited.\n"
 
 

@@ -28,7 +28,8 @@ struct ThreadState;
 //   call.Commit();
 class CallScope {
  public:
-  explicit CallScope(uint16_t entry);
+  // `frame` is that of the wrapper's body; what called it is the innermost frame of stacks.
+  explicit CallScope(uint16_t entry, const void* frame = __builtin_frame_address(0));
   ~CallScope();
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
@@ -54,14 +55,16 @@ class CallScope {
   }
 
   ThreadState* state_ = nullptr;
+  const void* frame_;
   uint16_t entry_;
   bool cut_ = false;
   bool intent_committed_ = false;
   uint32_t count_ = 0;
   uint32_t in_count_ = 0;  // operands that the intent carried
   int32_t result_ = 0;
+  bool timed_ = false;
   uint64_t begin_ticks_ = 0;
-  uint64_t end_ticks_ = 0;
+  uint64_t duration_ = 0;  // ticks; 0 if not timed
   uint64_t operands_[trace::kMaxOperands];
 };
 

@@ -12,6 +12,8 @@
 #include "interpose/record/rings_file.h"
 #include "interpose/record/session_facts.h"
 #include "interpose/record/writer.h"
+#include "interpose/resolve/elf_lookup.h"
+#include "interpose/stacks/code_map.h"
 
 extern "C" char** environ;
 
@@ -130,6 +132,7 @@ bool StartSession(Session* session, ForkPage* page) {
     Log(session->options.log, "cannot create the rings' file: ", session->live_path.c_str(), error);
     return false;
   }
+  UseFindObject(FindInLibc("_dl_find_object"));
   MakeHints();
   session->drain = Drain::Create(session, g_hints, kEntryCount + 1);
   if (session->drain == nullptr) {

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks that a thread has captured before, recognised without unwinding.
+//
+// To unwind a stack is to read some words of it (return addresses, saved frame pointers) at places
+// that follow from the words read before. So if the walk begins in the same state and all words
+// that it read before are the same, it is the same stack: not probably, but by induction over the
+// frames. The memo keeps the words and where they were. It compares from the inside outwards and
+// stops at the first difference: each word that it reads is one that unwinding would read.
+#ifndef GPUTRACE_INTERPOSE_STACKS_STACK_MEMO_H_
+#define GPUTRACE_INTERPOSE_STACKS_STACK_MEMO_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "interpose/stacks/frame_rule.h"
+#include "interpose/stacks/stack_bounds.h"
+#include "trace/format.h"
+
+namespace gputrace::interpose {
+
+// A stack that is in the memo.
+struct KnownStack {
+  uint64_t hash;
+  FrameState start;     // its bp only if reads_bp
+  uint32_t period;      // of the memo
+  uint32_t naming;      // for the memo's user
+  uint32_t extent;      // bytes from start.sp to the end of the last word
+  uint16_t max_depth;   // that was asked for
+  uint16_t word_count;  // a multiple of 8: the last word is repeated
+  bool reads_bp;
+  bool truncated;
+  uint64_t values[];  // of the words; then uint32_t[word_count]: their bytes from start.sp
+
+  const uint32_t* offsets() const { return reinterpret_cast<const uint32_t*>(values + word_count); }
+};
+
+// Collects the words that a walk has read, from the inside outwards.
+class WordList {
+ public:
+  void Start(uint64_t sp) {
+    sp_ = sp;
+    count_ = 0;
+    ok_ = true;
+  }
+  void Add(uint64_t address, uint64_t value) {
+    const uint64_t offset = address - sp_;
+    ok_ = ok_ && count_ < kMax && offset < kMaxExtent;
+    if (!ok_) return;
+    values_[count_] = value;
+    offsets_[count_++] = static_cast<uint32_t>(offset);
+  }
+  bool ok() const { return ok_; }
+  uint32_t count() const { return count_; }
+  const uint64_t* values() const { return values_; }
+  const uint32_t* offsets() const { return offsets_; }
+
+ private:
+  static constexpr uint32_t kMax = 3 * trace::kMaxStackDepth;
+  static constexpr uint64_t kMaxExtent = 1u << 30;
+
+  uint64_t sp_;
+  uint32_t count_;
+  bool ok_;
+  uint64_t values_[kMax];
+  uint32_t offsets_[kMax];
+};
+
+// Zeroed memory is an empty memo. One thread's own. Bounded: old stacks make room for new ones.
+class StackMemo {
+ public:
+  // The stack that a walk from `start` would find, or null if it is not known. The bounds' current
+  // stack must be that of start.sp.
+  KnownStack* Find(const FrameState& start, uint32_t max_depth, const StackBounds& bounds);
+
+  // Remembers what a walk from `start` has read. The returned entry has start, words, extent and
+  // max_depth filled in, the rest zero. Null if there is no memory, or the stack is not worth it.
+  KnownStack* Add(const FrameState& start, bool reads_bp, uint32_t max_depth,
+                  const WordList& words);
+
+  // Forgets all, at once.
+  void Clear() {
+    ++period_;
+    cleared_at_ = end_;
+  }
+
+ private:
+  static constexpr uint32_t kSetBits = 8;
+  static constexpr uint32_t kWays = 8;
+  static constexpr size_t kArenaBytes = 512u << 10;
+
+  // Many stacks begin with the same pc and sp: two words further out tell most of them apart.
+  struct Sample {
+    uint32_t hash;   // of the two words
+    uint16_t at[2];  // where they are, in words from sp
+  };
+  struct alignas(64) Set {
+    uint16_t tags[kWays];  // of pc and sp; 0: unused
+    Sample samples[kWays];
+    uint64_t positions[kWays];  // in the arena's endless sequence of bytes
+  };
+
+  static uint64_t KeyOf(const FrameState& start) {
+    return (start.pc ^ start.sp << 16) * 0x9e3779b97f4a7c15u;
+  }
+  static uint16_t TagOf(uint64_t key) { return static_cast<uint16_t>(key >> 32) | 1; }
+  static uint32_t SetOf(uint64_t key) { return static_cast<uint32_t>(key >> (64 - kSetBits)); }
+  static uint32_t HashWords(uint64_t a, uint64_t b) {
+    return static_cast<uint32_t>((a + (b << 20)) * 0x9e3779b97f4a7c15u >> 32);
+  }
+  // A bit for each way whose tag is this.
+  static uint32_t WaysWithTag(const Set& set, uint16_t tag);
+  Sample TakeSample(const FrameState& start, const WordList& words) const;
+  bool Holds(const KnownStack& known, const FrameState& start, uint32_t max_depth,
+             const StackBounds& bounds) const;
+  bool IsThere(uint64_t position) const { return end_ - position <= kArenaBytes; }
+
+  uint32_t period_;
+  uint32_t next_way_;
+  uint32_t passed_over_;  // stacks that were not taken up since the last one that was
+  uint8_t* arena_;
+  uint64_t end_;         // of what has been written
+  uint64_t cleared_at_;  // what end_ was then
+  Set sets_[1u << kSetBits];
+};
+
+// Inline, for the sake of the path that every event takes.
+
+inline bool StackMemo::Holds(const KnownStack& known, const FrameState& start, uint32_t max_depth,
+                             const StackBounds& bounds) const {
+  if (known.start.pc != start.pc || known.start.sp != start.sp || known.period != period_ ||
+      known.max_depth != max_depth || (known.reads_bp && known.start.bp != start.bp) ||
+      known.extent > bounds.high() - start.sp) {
+    return false;
+  }
+  // Each is read only if all before it are what they were: else it may lie anywhere. Few rounds,
+  // since their end is hard to foresee for a processor.
+  const uint32_t* offset = known.offsets();
+  const uint64_t* const end = known.values + known.word_count;
+  for (const uint64_t* value = known.values; value != end; value += 8, offset += 8) {
+    if (ReadWord(start.sp + offset[0]) != value[0]) return false;
+    if (ReadWord(start.sp + offset[1]) != value[1]) return false;
+    if (ReadWord(start.sp + offset[2]) != value[2]) return false;
+    if (ReadWord(start.sp + offset[3]) != value[3]) return false;
+    if (ReadWord(start.sp + offset[4]) != value[4]) return false;
+    if (ReadWord(start.sp + offset[5]) != value[5]) return false;
+    if (ReadWord(start.sp + offset[6]) != value[6]) return false;
+    if (ReadWord(start.sp + offset[7]) != value[7]) return false;
+  }
+  return true;
+}
+
+inline uint32_t StackMemo::WaysWithTag(const Set& set, uint16_t tag) {
+#if defined(__SSE2__)
+  static_assert(kWays == 8);
+  const __m128i tags = _mm_load_si128(reinterpret_cast<const __m128i*>(set.tags));
+  const __m128i same = _mm_cmpeq_epi16(tags, _mm_set1_epi16(static_cast<int16_t>(tag)));
+  return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(same, _mm_setzero_si128())));
+#else
+  uint32_t ways = 0;
+  for (uint32_t i = 0; i < kWays; ++i) ways |= uint32_t{set.tags[i] == tag} << i;
+  return ways;
+#endif
+}
+
+inline KnownStack* StackMemo::Find(const FrameState& start, uint32_t max_depth,
+                                   const StackBounds& bounds) {
+  const uint64_t key = KeyOf(start);
+  const Set& set = sets_[SetOf(key)];
+  const uint64_t room = bounds.high() - start.sp;
+  for (uint32_t ways = WaysWithTag(set, TagOf(key)); ways != 0; ways &= ways - 1) {
+    const auto way = static_cast<uint32_t>(std::countr_zero(ways));
+    const Sample& sample = set.samples[way];
+    const uint64_t a = uint64_t{sample.at[0]} * 8;
+    const uint64_t b = uint64_t{sample.at[1]} * 8;
+    if (b >= room || sample.hash != HashWords(ReadWord(start.sp + a), ReadWord(start.sp + b)) ||
+        !IsThere(set.positions[way])) {
+      continue;
+    }
+    auto* known = reinterpret_cast<KnownStack*>(arena_ + set.positions[way] % kArenaBytes);
+    if (Holds(*known, start, max_depth, bounds)) return known;
+  }
+  return nullptr;
+}
+
+}  // namespace gputrace::interpose
+
+#endif  // GPUTRACE_INTERPOSE_STACKS_STACK_MEMO_H_
