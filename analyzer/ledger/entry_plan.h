@@ -54,7 +54,7 @@ struct EntryPlan {
   bool known = false;  // the trace describes the entry
   bool intent = false;
   uint8_t in_operands = 0;
-  uint64_t kinds = 0;  // KindBit()s of all that it has an effect on
+  uint64_t kinds = 0;              // KindBit()s of all that it has an effect on
   int8_t second_handle = kAbsent;  // what is bound; the first is what it is bound to
   absl::InlinedVector<Step, 2> steps;
   Positions in{};   // role -> position of the first in operand of that role

@@ -200,8 +200,8 @@ void CallScope::Commit() {
 }
 
 void RecordSample(uint16_t entry, const uint64_t* operands, uint32_t operand_count) {
-  WriteRecord(t_thread.state, {trace::RecordKind::kSample, entry, 0, 0, 0, 0, operands,
-                               operand_count});
+  WriteRecord(t_thread.state,
+              {trace::RecordKind::kSample, entry, 0, 0, 0, 0, operands, operand_count});
 }
 
 void NoteContextChange() {

@@ -68,8 +68,8 @@ class CallScope {
   uint64_t operands_[trace::kMaxOperands];
 };
 
-// A sample of the calling thread's within an active CallScope. `entry` is the call that it was taken
-// after, 0 if it stands for itself.
+// A sample of the calling thread's within an active CallScope. `entry` is the call that it was
+// taken after, 0 if it stands for itself.
 void RecordSample(uint16_t entry, const uint64_t* operands, uint32_t operand_count);
 
 // To be called after a successful call that can change the calling thread's current context, or
