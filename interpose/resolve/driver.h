@@ -22,6 +22,7 @@ struct Driver {
   CUresult (*mipmap_get_memory_requirements)(CUDA_ARRAY_MEMORY_REQUIREMENTS*, CUmipmappedArray,
                                              CUdevice);
   CUresult (*array_3d_get_descriptor)(CUDA_ARRAY3D_DESCRIPTOR*, CUarray);
+  CUresult (*mem_get_address_range)(CUdeviceptr*, size_t*, CUdeviceptr);
   const char* path;  // of the library
 };
 
