@@ -44,6 +44,7 @@ COLLECTORS = {
     "ArrayBytes",
     "Array3DBytes",
     "MipmapBytes",
+    "AllocationBytes",
     "HashBytes",
     "ShareableHandle",
     "ImportedHandle",

@@ -99,9 +99,11 @@ void Ledger::HoldPrimary(uint32_t context, const Record& record) {
   if (state.handle == 0 || objects_.FindHandle(ObjectKind::kContext, state.handle) != nullptr) {
     return;
   }
+  // Describing may meet a context for the first time, which moves the others.
+  const int32_t device = state.device;
   Allocation object = Describe(ObjectKind::kContext, state.handle, record);
   object.context = context;
-  object.device = state.device;
+  object.device = device;
   Allocate(object);
 }
 

@@ -42,6 +42,7 @@ void Fill(const link_map* object) {
   Find(object, "cuDeviceGetMemPool", &g_driver.device_get_mem_pool);
   Find(object, "cuMemPoolGetAttribute", &g_driver.mem_pool_get_attribute);
   Find(object, "cuDeviceGetGraphMemAttribute", &g_driver.device_get_graph_mem_attribute);
+  Find(object, "cuMemGetAddressRange_v2", &g_driver.mem_get_address_range);
   Set(&g_driver.path, static_cast<const char*>(object->l_name));
 }
 

@@ -26,6 +26,7 @@ struct Driver {
   CUresult (*device_get_mem_pool)(CUmemoryPool*, CUdevice);
   CUresult (*mem_pool_get_attribute)(CUmemoryPool, CUmemPool_attribute, void*);
   CUresult (*device_get_graph_mem_attribute)(CUdevice, CUgraphMem_attribute, void*);
+  CUresult (*mem_get_address_range)(CUdeviceptr*, size_t*, CUdeviceptr);
   const char* path;  // of the library
 };
 

@@ -29,8 +29,10 @@ bool SamePool(const Account& driver, uint64_t theirs, uint64_t ours) {
   return theirs == ours || (ours == 0 && !driver.changes().contains({kPools, theirs}));
 }
 
-bool Same(const Account& driver, const Change& theirs, const Change& ours) {
-  return theirs.begins == ours.begins && theirs.device == ours.device && theirs.size == ours.size &&
+bool Same(const Account& driver, size_t kind, const Change& theirs, const Change& ours) {
+  const bool same_size =
+      theirs.size == ours.size || (kKinds[kind].size == SizeIs::kSeldomUnknown && ours.size == 0);
+  return theirs.begins == ours.begins && theirs.device == ours.device && same_size &&
          theirs.call == ours.call && SamePool(driver, theirs.pool, ours.pool);
 }
 
@@ -53,7 +55,8 @@ void CompareChanges(const Account& driver, const Account& ledger, Difference* fi
   const auto compare = [&](const Account::Key& key, const std::vector<Change>& theirs,
                            const std::vector<Change>& ours) {
     size_t at = 0;
-    while (at < theirs.size() && at < ours.size() && Same(driver, theirs[at], ours[at])) ++at;
+    while (at < theirs.size() && at < ours.size() && Same(driver, key.first, theirs[at], ours[at]))
+      ++at;
     if (at == theirs.size() && at == ours.size()) return;
     const bool has_theirs = at < theirs.size();
     const double when =
@@ -109,7 +112,7 @@ size_t FindKind(std::string_view name) {
 }
 
 void Account::Add(size_t kind, uint64_t identity, Change change) {
-  if (!kKinds[kind].has_size) change.size = 0;
+  if (kKinds[kind].size == SizeIs::kUnknown) change.size = 0;
   if (!kKinds[kind].has_device) change.device = kAnyDevice;
   if (change.begins && kKinds[kind].name == "reserved_va" && change.size >= kMarkBase) {
     quiet_points_[(change.size - kMarkBase) / kMarkStep] = totals_;
@@ -135,6 +138,7 @@ void Account::Count(size_t kind, const Change& change, int sign) {
   const auto place = std::clamp<int32_t>(change.device + 1, 0, kPlaces - 1);
   Total& total = totals_[kind][static_cast<size_t>(place)];
   total.count += sign;
+  if (kKinds[kind].size != SizeIs::kKnown) return;
   total.bytes += sign * static_cast<int64_t>(change.size);
 }
 

@@ -18,37 +18,39 @@ namespace gputrace::truth {
 
 // A kind of the stand-in's journal (simulator/README.md), and what a trace can know of such
 // objects.
+enum class SizeIs : uint8_t { kKnown, kSeldomUnknown, kUnknown };
 struct Kind {
   std::string_view name;
-  bool has_size;
+  SizeIs size;
   bool has_device;
 };
 inline constexpr Kind kKinds[] = {
-    {"device", true, true},
-    {"managed", true, true},
-    {"pinned", true, true},
-    {"registered", true, true},
-    {"pool", true, true},
-    {"vmm", true, true},
-    {"reserved_va", true, true},
-    {"array", true, true},
-    {"mipmap", true, true},
-    {"external_memory", true, true},
-    {"module", true, true},
+    {"device", SizeIs::kKnown, true},
+    {"managed", SizeIs::kKnown, true},
+    {"pinned", SizeIs::kKnown, true},
+    {"registered", SizeIs::kKnown, true},
+    {"pool", SizeIs::kKnown, true},
+    {"vmm", SizeIs::kKnown, true},
+    {"reserved_va", SizeIs::kKnown, true},
+    {"array", SizeIs::kKnown, true},
+    {"mipmap", SizeIs::kKnown, true},
+    {"external_memory", SizeIs::kKnown, true},
+    {"module", SizeIs::kKnown, true},
     // Of a context, the image alone counts: no device.
-    {"library", true, false},
-    // Memory of others: the calls that make it known say neither how much it is nor where.
-    {"vmm_import", false, false},
-    {"alias", false, false},
-    {"multicast", true, false},
+    {"library", SizeIs::kKnown, false},
+    // Memory of others: the calls that make it known do not say where it is. How much it is the
+    // driver tells if there is a context, and of a handle not at all.
+    {"vmm_import", SizeIs::kUnknown, false},
+    {"alias", SizeIs::kSeldomUnknown, false},
+    {"multicast", SizeIs::kKnown, false},
     // What the driver takes for a context is measured, not said by a call.
-    {"context", false, true},
-    {"stream", false, true},
-    {"event", false, true},
-    {"green_context", false, true},
+    {"context", SizeIs::kUnknown, true},
+    {"stream", SizeIs::kUnknown, true},
+    {"event", SizeIs::kUnknown, true},
+    {"green_context", SizeIs::kUnknown, true},
     // An imported one may be of any device.
-    {"mempool", false, false},
-    {"graph_exec", false, false},
+    {"mempool", SizeIs::kUnknown, false},
+    {"graph_exec", SizeIs::kUnknown, false},
 };
 inline constexpr size_t kKindCount = std::size(kKinds);
 inline constexpr size_t kNoKind = kKindCount;

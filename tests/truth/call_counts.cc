@@ -9,11 +9,15 @@
 namespace gputrace::truth {
 namespace {
 
-// Not all of their calls are recorded: freeing nothing, and polling that found nothing done.
+// Not all of their calls are recorded: freeing nothing, and polling that found nothing done. Others
+// the tracer makes itself.
 bool IsRecordedInPart(const std::string& symbol) {
   static const auto* const kSymbols = new std::set<std::string>{
-      "cuMemFree_v2",  "cuMemFreeAsync", "cuMemFreeAsync_ptsz",
-      "cuMemFreeHost", "cuStreamQuery",  "cuEventQuery",
+      "cuMemFree_v2",          "cuMemFreeAsync",
+      "cuMemFreeAsync_ptsz",   "cuMemFreeHost",
+      "cuStreamQuery",         "cuEventQuery",
+      "cuMemGetInfo_v2",       "cuDeviceGetMemPool",
+      "cuMemPoolGetAttribute", "cuDeviceGetGraphMemAttribute",
   };
   return kSymbols->contains(symbol);
 }

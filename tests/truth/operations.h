@@ -90,6 +90,9 @@ struct Operation {
   void (*play)(Turn&);
 };
 
+// For which there must be a second process.
+inline constexpr char kPeersTurn[] = "PeersTurn";
+
 const std::vector<Operation>& Operations();
 bool FindOperation(const std::string& name, uint16_t* position);
 

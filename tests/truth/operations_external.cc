@@ -68,6 +68,22 @@ void Fork(Turn& t) {
   if (child > 0) waitpid(child, &status, 0);
 }
 
+// Memory of this process for the other one, in each way in which it can be shared.
+void TakePeersTurn(Turn& t) {
+  Offer offer;
+  offer.seed = t.number(4);
+  offer.has_memory = cuIpcGetMemHandle(&offer.memory, t.value(0)) == CUDA_SUCCESS;
+  offer.has_pointer = cuMemPoolExportPointer(&offer.pointer, t.value(3)) == CUDA_SUCCESS;
+  constexpr auto kDescriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  const bool has_physical =
+      cuMemExportToShareableHandle(&offer.physical, t.value(1), kDescriptor, 0) == CUDA_SUCCESS;
+  const bool has_pool = cuMemPoolExportToShareableHandle(&offer.pool, t.as<CUmemoryPool>(2),
+                                                         kDescriptor, 0) == CUDA_SUCCESS;
+  t.player.peer().TakeTurn(offer);
+  if (has_physical) close(offer.physical);
+  if (has_pool) close(offer.pool);
+}
+
 }  // namespace
 
 void AddExternalOperations(std::vector<Operation>* operations) {
@@ -89,6 +105,11 @@ void AddExternalOperations(std::vector<Operation>* operations) {
 }
 
 void AddProcessOperations(std::vector<Operation>* operations) {
+  operations->emplace_back(
+      kPeersTurn, 3, When::kSerial,
+      std::vector<Argument>{Use(Type::kLinear), Use(Type::kPhysical), Use(Type::kPool),
+                            Use(Type::kBlock), Below(1000000)},
+      TakePeersTurn);
   operations->emplace_back("Fork", 0, When::kSerial,
                            std::vector<Argument>{Use(Type::kLinear), Below(2)}, Fork);
 }

@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <semaphore>
 #include <thread>
 
@@ -27,6 +26,7 @@ Player::Player(const Program& program) : program_(program) {
 }
 
 void Player::Play() {
+  if (NeedsPeer()) peer_ = std::make_unique<Peer>();
   Check(cuInit(0), "cuInit");
   Check(cuDeviceGetCount(&devices_), "cuDeviceGetCount");
   primaries_.resize(static_cast<size_t>(devices_));
@@ -34,6 +34,17 @@ void Player::Play() {
     PlayPhase(phase);
     MarkQuietPoint();
   }
+}
+
+bool Player::NeedsPeer() const {
+  uint16_t turn = 0;
+  FindOperation(kPeersTurn, &turn);
+  for (const Phase& phase : program_.phases) {
+    for (const Step& step : phase.steps) {
+      if (step.operation == turn) return true;
+    }
+  }
+  return false;
 }
 
 void Player::PlayPhase(const Phase& phase) {

@@ -9,11 +9,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "tests/truth/marks.h"
 #include "tests/truth/operations.h"
+#include "tests/truth/peer.h"
 
 namespace gputrace::truth {
 
@@ -46,6 +48,7 @@ class Player {
 
   int devices() const { return devices_; }
   CUcontext primary(uint64_t device) const { return primaries_[device % primaries_.size()]; }
+  Peer& peer() { return *peer_; }
   // Host memory that programs register; never freed.
   void* HostPage(uint64_t which);
 
@@ -60,7 +63,10 @@ class Player {
   void RetainPrimaries();
   void MarkQuietPoint();
 
+  bool NeedsPeer() const;
+
   const Program& program_;
+  std::unique_ptr<Peer> peer_;
   int devices_ = 0;
   std::vector<CUcontext> primaries_;
   std::array<std::vector<Slot>, kTypes> slots_;

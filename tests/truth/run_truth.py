@@ -68,15 +68,21 @@ class Runner:
             return f"the program ended with {done.returncode}\n{done.stderr}"
         return ""
 
-    def main_trace(self):
-        pid = json.loads((self.folder / "ledger.json").read_text())["pid"]
-        return self.folder / f"{pid}.gputrace"
+    def main_trace(self, suffix=""):
+        """The trace of the program itself, or of its peer; None if there is no such process."""
+        path = self.folder / f"ledger.json{suffix}"
+        if not path.exists():
+            return None
+        return self.folder / f"{json.loads(path.read_text())['pid']}.gputrace"
 
     def compare(self):
         """Of the last program; returns the first difference, "" if there is none."""
         main = self.main_trace()
         runs = [[self.folder / "journal", self.folder / "ledger.json", main]]
-        runs += [["--child", trace] for trace in self.folder.glob("*.gputrace") if trace != main]
+        peer = self.main_trace(".peer")
+        if peer:
+            runs.append([self.folder / "journal.peer", self.folder / "ledger.json.peer", peer])
+        runs += [["--child", trace] for trace in self.folder.glob("*.gputrace") if trace not in (main, peer)]
         for arguments in runs:
             done = subprocess.run([self.compare_program, *arguments], capture_output=True, text=True)
             if done.returncode != 0:

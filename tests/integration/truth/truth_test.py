@@ -106,6 +106,21 @@ class Truth(unittest.TestCase):
         self.compare(truth, ours)
         self.assertGreater(ours["ledgers"]["device"]["failed"], 100)
 
+    def test_memory_of_a_device_without_any_context(self):
+        os.environ["GPUSIM_DEVICES"] = "2"
+        self.addCleanup(os.environ.pop, "GPUSIM_DEVICES")
+        # CUmemAllocationProp: pinned memory of device 1.
+        script = ("import ctypes\n"
+                  "cuda = ctypes.CDLL('libcuda.so.1')\n"
+                  "properties, handle = (ctypes.c_int * 8)(1, 0, 1, 1), ctypes.c_uint64()\n"
+                  "cuda.cuInit(0)\n"
+                  "assert cuda.cuMemCreate(ctypes.byref(handle), ctypes.c_size_t(4 << 20), properties,\n"
+                  "                        ctypes.c_uint64(0)) == 0\n")
+        truth, ours = self.trace("/usr/bin/python3", "-c", script)
+        self.compare(truth, ours)
+        device = [device["ledgers"]["vmm"]["current"] for device in ours["devices"]]
+        self.assertEqual(device, [0, 4 << 20], ours["devices"])
+
     def test_the_example(self):
         truth, ours = self.trace(sys.executable, SOURCE / "examples/train.py", "--epochs", 3, "--steps", 20)
         counts = self.compare(truth, ours)
