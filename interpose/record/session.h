@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "interpose/hooks/entry_table.h"
 #include "interpose/record/clock.h"
 #include "interpose/record/options.h"
 #include "interpose/record/output_file.h"
@@ -67,6 +68,7 @@ struct Session {
   bool devices_defined;                   // under ring_lock
   std::atomic<uint32_t> modules_defined;  // load/unload counter up to which modules are defined
   std::atomic<int32_t> captures;          // streams that are capturing
+  bool wants_stack[kMaxEntries + 1];      // by entry
 
   Drain* drain;
   std::atomic<uint32_t> stop_writer;

@@ -40,7 +40,11 @@ void* Wrap(uint16_t id, void* real);
 
 // Where the exported thunk forwards to: the next provider of the symbol after this library. Never
 // null: without a driver it is a function that answers CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND.
-const void* ExportedNext(uint16_t id);
+const void* FindExportedNext(uint16_t id);
+inline const void* ExportedNext(uint16_t id) {
+  const void* next = g_exported[id].load(std::memory_order_relaxed);
+  return next != nullptr ? next : FindExportedNext(id);
+}
 
 // What cuGetProcAddress was asked and has answered.
 struct Resolution {
