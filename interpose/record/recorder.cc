@@ -58,14 +58,9 @@ void DefineStack(ThreadState* state) {
 
 // Captures the calling thread's stack; its hash, or 0 if none is wanted or to be had.
 uint64_t CaptureStack(ThreadState* state, uint16_t entry, const void* frame, uint8_t* flags) {
-  const Options& options = state->session->options;
-  const StaticEntry& description = kEntries[entry];
-  if (options.stacks == StackMode::kOff || description.entry_class != trace::EntryClass::kRecord ||
-      (description.intent && !options.free_stacks) || state->unwinder == nullptr) {
-    return 0;
-  }
+  if (!state->session->wants_stack[entry] || state->unwinder == nullptr) return 0;
   CapturedStack* stack = &state->stack;
-  if (!state->unwinder->Recognize(CallerOf(frame), options.depth, stack) &&
+  if (!state->unwinder->Recognize(CallerOf(frame), state->session->options.depth, stack) &&
       !CaptureNewStack(state, frame)) {
     return 0;
   }
@@ -135,8 +130,6 @@ struct RecordFields {
 CallScope::CallScope(uint16_t entry, const void* frame) : frame_(frame), entry_(entry) {
   if (t_thread.depth++ == 0) state_ = AcquireThreadState();
 }
-
-CallScope::~CallScope() { --t_thread.depth; }
 
 void CallScope::CommitIntent() {
   uint8_t flags = cut_ ? trace::kFlagCutOperands : 0;

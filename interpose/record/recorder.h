@@ -9,11 +9,10 @@
 
 #include <cstdint>
 
+#include "interpose/record/thread_state.h"
 #include "trace/format.h"
 
 namespace gputrace::interpose {
-
-struct ThreadState;
 
 // Lives on the stack of a wrapper's body, from before the call is forwarded until after it.
 //
@@ -30,7 +29,7 @@ class CallScope {
  public:
   // `frame` is that of the wrapper's body; what called it is the innermost frame of stacks.
   explicit CallScope(uint16_t entry, const void* frame = __builtin_frame_address(0));
-  ~CallScope();
+  ~CallScope() { --t_thread.depth; }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 

@@ -70,6 +70,17 @@ void MakeHints() {
   }
 }
 
+// Of which calls the stack is captured.
+void ChooseStacks(Session* session) {
+  const Options& options = session->options;
+  for (uint16_t id = 1; id <= kEntryCount; ++id) {
+    const StaticEntry& entry = kEntries[id];
+    session->wants_stack[id] = options.stacks != StackMode::kOff &&
+                               entry.entry_class == trace::EntryClass::kRecord &&
+                               (!entry.intent || options.free_stacks);
+  }
+}
+
 // The rate of the clock, from the readings at load and now. It need only be good enough for the
 // writer's guard interval and for a trace that has no block.
 void MeasureClock(Session* session) {
@@ -134,6 +145,7 @@ bool StartSession(Session* session, ForkPage* page) {
   }
   UseFindObject(FindInLibc("_dl_find_object"));
   MakeHints();
+  ChooseStacks(session);
   session->drain = Drain::Create(session, g_hints, kEntryCount + 1);
   if (session->drain == nullptr) {
     Log(session->options.log, "no memory for the writer");

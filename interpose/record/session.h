@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "interpose/hooks/entry_table.h"
 #include "interpose/record/clock.h"
 #include "interpose/record/options.h"
 #include "interpose/record/output_file.h"
@@ -70,6 +71,7 @@ struct Session {
   std::atomic<uint64_t> device_sample_at;
   std::atomic<uint64_t> pool_sample_at;
   std::atomic<uint64_t> graph_sample_at;
+  bool wants_stack[kMaxEntries + 1];      // by entry
 
   Drain* drain;
   std::atomic<uint32_t> stop_writer;

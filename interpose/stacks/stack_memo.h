@@ -77,6 +77,9 @@ class StackMemo {
   // stack must be that of start.sp.
   KnownStack* Find(const FrameState& start, uint32_t max_depth, const StackBounds& bounds);
 
+  // Whether Add would take a stack up.
+  bool Wants();
+
   // Remembers what a walk from `start` has read. The returned entry has start, words, extent and
   // max_depth filled in, the rest zero. Null if there is no memory, or the stack is not worth it.
   KnownStack* Add(const FrameState& start, bool reads_bp, uint32_t max_depth,
@@ -89,19 +92,23 @@ class StackMemo {
   }
 
  private:
-  static constexpr uint32_t kSetBits = 8;
+  static constexpr uint32_t kSetBits = 9;
   static constexpr uint32_t kWays = 8;
-  static constexpr size_t kArenaBytes = 512u << 10;
+  static constexpr uint64_t kPageBytes = 4096;
+  static constexpr size_t kFirstArenaBytes = 64u << 10;
+  static constexpr size_t kMaxArenaBytes = 4u << 20;
+  static constexpr uint32_t kUnit = 8;  // bytes; positions are counted in these
 
-  // Many stacks begin with the same pc and sp: two words further out tell most of them apart.
+  // Many stacks begin with the same pc and sp: two words further out tell most of them apart. They
+  // are read without a look at those before them, so they must be in the page that sp points into.
   struct Sample {
     uint32_t hash;   // of the two words
-    uint16_t at[2];  // where they are, in words from sp
+    uint16_t at[2];  // where they are, in words from sp, the further one last; 0: there are none
   };
   struct alignas(64) Set {
     uint16_t tags[kWays];  // of pc and sp; 0: unused
     Sample samples[kWays];
-    uint64_t positions[kWays];  // in the arena's endless sequence of bytes
+    uint32_t positions[kWays];  // in the sequence of all that was written
   };
 
   static uint64_t KeyOf(const FrameState& start) {
@@ -114,17 +121,25 @@ class StackMemo {
   }
   // A bit for each way whose tag is this.
   static uint32_t WaysWithTag(const Set& set, uint16_t tag);
-  Sample TakeSample(const FrameState& start, const WordList& words) const;
+  static Sample TakeSample(const FrameState& start, const WordList& words);
   bool Holds(const KnownStack& known, const FrameState& start, uint32_t max_depth,
              const StackBounds& bounds) const;
-  bool IsThere(uint64_t position) const { return end_ - position <= kArenaBytes; }
+  // Where an entry is, or null if others have been written over it.
+  KnownStack* At(uint32_t position) const {
+    const uint64_t start = uint64_t{position} * kUnit;
+    if (end_ - start > capacity_) return nullptr;
+    return reinterpret_cast<KnownStack*>(arena_ + (start & (capacity_ - 1)));
+  }
+  bool MakeRoom(size_t size);
+  bool Grow();
 
   uint32_t period_;
   uint32_t next_way_;
   uint32_t passed_over_;  // stacks that were not taken up since the last one that was
-  uint8_t* arena_;
-  uint64_t end_;         // of what has been written
-  uint64_t cleared_at_;  // what end_ was then
+  uint8_t* arena_;        // kMaxArenaBytes of address space
+  size_t capacity_;       // bytes of it that are used: a power of two
+  uint64_t end_;          // of all that was written, without wrapping
+  uint64_t cleared_at_;   // what end_ was then
   Set sets_[1u << kSetBits];
 };
 
@@ -171,18 +186,17 @@ inline KnownStack* StackMemo::Find(const FrameState& start, uint32_t max_depth,
                                    const StackBounds& bounds) {
   const uint64_t key = KeyOf(start);
   const Set& set = sets_[SetOf(key)];
-  const uint64_t room = bounds.high() - start.sp;
+  const uint64_t words_in_page = (kPageBytes - start.sp % kPageBytes) / 8;
   for (uint32_t ways = WaysWithTag(set, TagOf(key)); ways != 0; ways &= ways - 1) {
     const auto way = static_cast<uint32_t>(std::countr_zero(ways));
     const Sample& sample = set.samples[way];
-    const uint64_t a = uint64_t{sample.at[0]} * 8;
-    const uint64_t b = uint64_t{sample.at[1]} * 8;
-    if (b >= room || sample.hash != HashWords(ReadWord(start.sp + a), ReadWord(start.sp + b)) ||
-        !IsThere(set.positions[way])) {
+    if (sample.at[1] >= words_in_page) continue;
+    if (sample.at[1] != 0 && sample.hash != HashWords(ReadWord(start.sp + 8u * sample.at[0]),
+                                                      ReadWord(start.sp + 8u * sample.at[1]))) {
       continue;
     }
-    auto* known = reinterpret_cast<KnownStack*>(arena_ + set.positions[way] % kArenaBytes);
-    if (Holds(*known, start, max_depth, bounds)) return known;
+    KnownStack* known = At(set.positions[way]);
+    if (known != nullptr && Holds(*known, start, max_depth, bounds)) return known;
   }
   return nullptr;
 }

@@ -251,7 +251,7 @@ bool Unwinder::WalkAndRemember(const FrameState& start, uint32_t max_depth, Know
   if (!walk->can_be_known) return true;
   current_walk_ ^= 1;
   if (walk->reached_zero) return true;
-  if (known == nullptr) known = Remember(*walk, max_depth);
+  if (known == nullptr && memo_.Wants()) known = Remember(*walk, max_depth);
   if (known == nullptr) return true;
   known->hash = stack->hash;
   known->truncated = stack->truncated;
