@@ -207,6 +207,9 @@ void Ledger::TakeBack(Pending* log, int64_t time_ns) {
         mappings_[undo->address] = mapping;
         break;
       }
+      case Undo::Kind::kPromoted:
+        mappings_[undo->address].alias_slot = restored[undo->allocation.id];
+        break;
       case Undo::Kind::kUnbound: {
         Binding binding = undo->binding;
         if (const auto moved = restored.find(binding.id); moved != restored.end()) {

@@ -77,6 +77,7 @@ class Ledger {
       kFreed,
       kReleased,
       kUnmapped,
+      kPromoted,
       kUnbound,
       kCurrentPool,
       kUnknownFree,
@@ -86,7 +87,7 @@ class Ledger {
     // kFreed: as it was. kReleased: whose reference. kCurrentPool: the pool, and of which device.
     Allocation allocation;
     FreeEvent event;       // kFreed
-    uint64_t address = 0;  // kUnmapped
+    uint64_t address = 0;  // kUnmapped, kPromoted: of the mapping
     Mapping mapping;
     BindingKey binding_key;  // kUnbound
     Binding binding;
@@ -145,6 +146,7 @@ class Ledger {
   void Unmap(const Operands& operands, const trace::Record& record, Pending* log);
   void UnmapOne(uint64_t address, const Mapping& mapping, const trace::Record& record,
                 Pending* log);
+  void PromoteMapping(const Allocation& memory, const trace::Record& record, Pending* log);
   void EndIfUnreferenced(Allocation* memory, const trace::Record& record, Pending* log);
   void AddMapping(uint64_t address, uint64_t size, Allocation* memory, const trace::Record& record);
   Allocation* BehindMapping(const Mapping& mapping);

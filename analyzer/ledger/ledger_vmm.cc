@@ -156,7 +156,26 @@ void Ledger::UnmapOne(uint64_t address, const Mapping& mapping, const Record& re
   Allocation* memory = BehindMapping(mapping);
   if (memory == nullptr) return;
   if (memory->mappings > 0) --memory->mappings;
+  if (!is_alias && memory->mappings > 0) PromoteMapping(*memory, record, log);
   EndIfUnreferenced(memory, record, log);
+}
+
+// Of n mappings of one memory n - 1 count as aliases. The one that did not is gone.
+void Ledger::PromoteMapping(const Allocation& memory, const Record& record, Pending* log) {
+  for (auto& [address, mapping] : mappings_) {
+    if (mapping.slot != memory.slot || mapping.id != memory.id) continue;
+    if (mapping.alias_slot == ObjectTable::kNone) continue;
+    const Allocation& alias = *objects_.At(mapping.alias_slot);
+    if (log != nullptr) {
+      Undo& undo = log->undo.emplace_back();
+      undo.kind = Undo::Kind::kPromoted;
+      undo.address = address;
+      undo.allocation.id = alias.id;
+    }
+    mapping.alias_slot = ObjectTable::kNone;
+    End(alias, FreeCause::kCall, record, log);
+    return;
+  }
 }
 
 void Ledger::EndIfUnreferenced(Allocation* memory, const Record& record, Pending* log) {

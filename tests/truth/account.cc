@@ -123,6 +123,8 @@ void Account::Add(size_t kind, uint64_t identity, Change change) {
   changes_[{kind, identity}].push_back(change);
 }
 
+void Account::AddToTotal(size_t kind, int change) { totals_[kind][kPlaces - 1].count += change; }
+
 void Account::TakeBackEnd(size_t kind, uint64_t identity, uint64_t id) {
   std::vector<Change>& changes = changes_[{kind, identity}];
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {

@@ -51,6 +51,9 @@ inline constexpr Kind kKinds[] = {
     // An imported one may be of any device.
     {"mempool", SizeIs::kUnknown, false},
     {"graph_exec", SizeIs::kUnknown, false},
+    // Mappings of memory that is mapped already. Totals only: which of several is the extra one is
+    // a matter of definition.
+    {"extra_mapping", SizeIs::kUnknown, false},
 };
 inline constexpr size_t kKindCount = std::size(kKinds);
 inline constexpr size_t kNoKind = kKindCount;
@@ -79,6 +82,8 @@ class Account {
   using Key = std::pair<size_t, uint64_t>;  // kind, and address or handle
 
   void Add(size_t kind, uint64_t identity, Change change);
+  // One more (or less) of a kind of which there are totals only.
+  void AddToTotal(size_t kind, int change);
   // The end of object `id` did not happen after all.
   void TakeBackEnd(size_t kind, uint64_t identity, uint64_t id);
 

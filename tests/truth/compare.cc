@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares what the analyzer makes of a trace with what the stand-in driver wrote in its journal:
 // change by change for each address and handle (kind, size, device, pool and the call that did it),
-// and totals where the program was quiet. Calls are counted on both sides, too.
+// and totals where the program was quiet, where the driver also says what its pools use. Calls are
+// counted on both sides, too.
 //
 // Not compared, because no call shows it: what pools reserve, memory of graphs, what contexts take,
 // modules that libraries load. Of these a trace has what the program asked the driver for.
@@ -57,6 +58,7 @@ class Comparison {
     });
     if (!read.ok()) return read;
     std::string difference = FirstDifference(theirs, ours);
+    if (difference.empty()) difference = watcher.wrong_sample();
     if (difference.empty()) difference = Complaints(ledger.counters());
     if (difference.empty() && !job_->complete()) difference = "the trace is not complete\n";
     return difference;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
 namespace gputrace::truth {
@@ -54,9 +55,10 @@ class Reader {
       return false;
     }
     change.begins = line.Next() == "+";
+    if (kind_name == "mapping") CountMapping(handle, change.begins);
     const size_t kind = FindKind(kind_name);
     const uint64_t identity = address != 0 ? address : handle;
-    // Memory of graphs and mappings are no objects of the ledger's.
+    // Memory of graphs is no object of the ledger's.
     if (kind != kNoKind && !IsHidden(kind_name, identity, change)) {
       account_.Add(kind, identity, change);
     }
@@ -73,8 +75,15 @@ class Reader {
     return true;
   }
 
+  void CountMapping(uint64_t memory, bool begins) {
+    static const size_t kExtra = FindKind("extra_mapping");
+    uint64_t& mappings = mappings_[memory];
+    if (begins ? mappings++ > 0 : --mappings > 0) account_.AddToTotal(kExtra, begins ? 1 : -1);
+  }
+
   Account& account_;
   absl::flat_hash_set<uint64_t> hidden_;
+  absl::flat_hash_map<uint64_t, uint64_t> mappings_;  // by handle of the memory
 };
 
 }  // namespace

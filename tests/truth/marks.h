@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Marks that a program leaves at its quiet points: so much address space, and a page more for each
-// mark before, is reserved and freed. Both accounts hold them. Nothing else is as large.
+// mark before, is reserved and freed. Both accounts hold them. Nothing else is as large. In between
+// the program asks what its pools use.
 #ifndef GPUTRACE_TESTS_TRUTH_MARKS_H_
 #define GPUTRACE_TESTS_TRUTH_MARKS_H_
 

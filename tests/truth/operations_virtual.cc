@@ -143,7 +143,7 @@ void AddVirtualOperations(std::vector<Operation>* operations) {
         cuMulticastBindMem_v2(t.value(0), static_cast<CUdevice>(t.number(3)),
                               t.number(2) * kGranule, t.value(1), 0, kGranule, 0);
       });
-  add("MulticastBindAddrV2", 2, When::kAnytime,
+  add("MulticastBindAddrV2", 6, When::kAnytime,
       Arguments{Use(Type::kMulticast), Use(Type::kMapping), Below(3), Below(2)}, [](Turn& t) {
         cuMulticastBindAddr_v2(t.value(0), static_cast<CUdevice>(t.number(3)),
                                t.number(2) * kGranule, t.value(1), kGranule, 0);

@@ -117,6 +117,12 @@ void Player::MarkQuietPoint() {
   const uint64_t size = kMarkBase + kMarkStep * marks_++;
   CUdeviceptr address = 0;
   Check(cuMemAddressReserve(&address, size, 0, 0, 0), "mark");
+  for (const Slot& pool : slots_[static_cast<size_t>(Type::kPool)]) {
+    cuuint64_t used = 0;
+    if (pool.value == 0) continue;
+    cuMemPoolGetAttribute(reinterpret_cast<CUmemoryPool>(pool.value),
+                          CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used);
+  }
   // The program may have failures made.
   while (cuMemAddressFree(address, size) != CUDA_SUCCESS) {
   }

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).parent
+KEPT = pathlib.Path(__file__).parent / "kept"
 SHRINK_SECONDS = 60
 PLAY_SECONDS = 300
 
@@ -88,6 +88,18 @@ class Runner:
             if done.returncode != 0:
                 return done.stdout + done.stderr
         return ""
+
+    def missed_entries(self, suffix):
+        """The recorded entries that were called, and those whose records somebody would miss."""
+        trace = self.main_trace(suffix)
+        if not trace:
+            return set(), set()
+        calls = json.loads((self.folder / f"ledger.json{suffix}").read_text())["calls"]
+        done = subprocess.run([self.compare_program, "--teeth", self.folder / f"journal{suffix}", trace],
+                              check=True, capture_output=True, text=True)
+        entries = [line.split() for line in done.stdout.splitlines()]
+        called = {symbol for symbol, entry_class, _ in entries if entry_class == "record" and calls.get(symbol)}
+        return called, {symbol for symbol, _, verdict in entries if verdict == "noticed"}
 
     def check(self, program):
         return self.play(program) or self.compare()
@@ -158,7 +170,7 @@ def random_programs(runner, first, last, steps):
 
 
 def kept_programs(runner):
-    programs = sorted((HERE / "kept").glob("*.txt"))
+    programs = sorted(KEPT.glob("*.txt"))
     for path in programs:
         difference = runner.check(path.read_text())
         if difference:
@@ -171,20 +183,17 @@ def kept_programs(runner):
 def teeth(runner):
     """Each entry that was exercised must be missed in some program."""
     exercised, noticed = set(), set()
-    for seed in range(1, 9):
-        difference = runner.check(runner.make(seed, 12000))
+    programs = {path.name: path.read_text() for path in KEPT.glob("*.txt")}
+    programs.update((f"seed {seed}", runner.make(seed, 12000)) for seed in range(1, 13))
+    for name, program in programs.items():
+        difference = runner.check(program)
         if difference:
-            print(f"seed {seed}\n{difference}")
+            print(f"{name}\n{difference}")
             return 1
-        calls = json.loads((runner.folder / "ledger.json").read_text())["calls"]
-        done = subprocess.run([runner.compare_program, "--teeth", runner.folder / "journal", runner.main_trace()],
-                              check=True, capture_output=True, text=True)
-        for line in done.stdout.splitlines():
-            symbol, entry_class, verdict = line.split()
-            if entry_class == "record" and calls.get(symbol):
-                exercised.add(symbol)
-            if verdict == "noticed":
-                noticed.add(symbol)
+        for suffix in ("", ".peer"):
+            called, missed = runner.missed_entries(suffix)
+            exercised |= called
+            noticed |= missed
     blunt = exercised - noticed - NO_CHANGE
     print(f"{len(exercised)} entries that are recorded were called; leaving out {len(exercised & noticed)} of them "
           f"changes the account")

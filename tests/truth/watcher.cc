@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/truth/watcher.h"
 
+#include "tests/truth/marks.h"
+
 namespace gputrace::truth {
 namespace {
+
+// Blocks of pools are multiples of it (simulator/README.md).
+constexpr uint64_t kBlockBytes = 512;
 
 using ledger::Account;
 using trace::ObjectKind;
@@ -68,18 +73,43 @@ void Watcher::Next(const trace::Record& record) {
 }
 
 void Watcher::OnAllocate(const ledger::Allocation& allocation) {
+  Count(allocation, true);
   const size_t kind = FindKind(KindOf(allocation));
   if (kind != kNoKind) account_.Add(kind, allocation.address, Describe(allocation, true));
 }
 
 void Watcher::OnFree(const ledger::Allocation& allocation, const ledger::FreeEvent&) {
+  Count(allocation, false);
   const size_t kind = FindKind(KindOf(allocation));
   if (kind != kNoKind) account_.Add(kind, allocation.address, Describe(allocation, false));
 }
 
 void Watcher::OnTakeBack(const ledger::Allocation& allocation, const ledger::FreeEvent&, int64_t) {
+  Count(allocation, true);
   const size_t kind = FindKind(KindOf(allocation));
   if (kind != kNoKind) account_.TakeBackEnd(kind, allocation.address, allocation.id);
+}
+
+void Watcher::OnSample(const ledger::Sample& sample) {
+  if (!quiet_ || sample.kind != ledger::SampleKind::kPool ||
+      sample.second == ledger::kUnknownValue || sample.second == used_[sample.object] ||
+      !wrong_sample_.empty()) {
+    return;
+  }
+  wrong_sample_ = "record " + std::to_string(number_) + ": of a pool " +
+                  std::to_string(sample.second) +
+                  " bytes are used, says the driver; the ledger has " +
+                  std::to_string(used_[sample.object]) + "\n";
+}
+
+void Watcher::Count(const ledger::Allocation& allocation, bool begins) {
+  if (allocation.kind == ObjectKind::kReservedVa && allocation.bytes >= kMarkBase) quiet_ = begins;
+  if (allocation.kind == ObjectKind::kMapping) {
+    account_.AddToTotal(FindKind("extra_mapping"), begins ? 1 : -1);
+  }
+  if (allocation.kind != ObjectKind::kPoolBlock) return;
+  const uint64_t bytes = (allocation.bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  used_[allocation.pool] += begins ? bytes : -bytes;
 }
 
 Change Watcher::Describe(const ledger::Allocation& allocation, bool begins) const {

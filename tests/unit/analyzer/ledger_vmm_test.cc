@@ -139,8 +139,14 @@ TEST_F(VmmLedger, AFailedUnmapIsTakenBack) {
   Complete("unmap", 1);
   EXPECT_EQ(vmm(), 100u);
   EXPECT_EQ(account(Account::kAlias).current, 0x100u);
+  // A mapping that is left alone is no alias.
   Intent("unmap", {0x1000, 0x100});
   EXPECT_EQ(vmm(), 100u);
+  EXPECT_EQ(account(Account::kAlias).current, 0u);
+  Complete("unmap", 1);
+  EXPECT_EQ(account(Account::kAlias).current, 0x100u);
+  Intent("unmap", {0x1000, 0x100});
+  EXPECT_EQ(account(Account::kAlias).current, 0u);
   Intent("unmap", {0x2000, 0x100});
   EXPECT_EQ(vmm(), 0u);
   EXPECT_EQ(account(Account::kAlias).current, 0u);
