@@ -70,44 +70,88 @@ bool StackMemo::MakeRoom(size_t size) {
   // Positions would come around.
   memset(static_cast<void*>(sets_), 0, sizeof(sets_));
   end_ = 0;
-  cleared_at_ = 0;
+  Clear();
   return true;
 }
 
+// Where the last `words` words of an entry begin, a few later if need be; its end if there are
+// too few to be worth it.
+uint32_t StackMemo::FirstSharedWord(const KnownStack& root, uint32_t words) {
+  constexpr uint32_t kFewest = 8;
+  const uint32_t count = root.word_count_without_repetition;
+  const uint32_t first = (count - words + 7) & ~uint32_t{7};
+  return first == 0 || first + kFewest > count ? count : first;
+}
+
 KnownStack* StackMemo::Add(const FrameState& start, bool reads_bp, uint32_t max_depth,
-                           const WordList& words) {
+                           const WordList& words, Root* root) {
   if (!words.ok() || words.count() == 0 || arena_ == nullptr) return nullptr;
-  const uint32_t count = (words.count() + 7) & ~uint32_t{7};
-  const size_t size = sizeof(KnownStack) + count * (sizeof(uint64_t) + sizeof(uint32_t));
+  uint32_t own_words = words.count();
+  size_t size = sizeof(KnownStack) + (own_words + 7) * (sizeof(uint64_t) + sizeof(uint32_t));
   if (!MakeRoom(size)) return nullptr;
+  // Only now: making room may have removed it.
+  const KnownStack* shared = nullptr;
+  if (root->words != 0 && root->period == period_) shared = At(root->position);
+  uint32_t first_shared = 0;
+  if (shared != nullptr) {
+    first_shared = FirstSharedWord(*shared, root->words);
+    const uint32_t shared_words = shared->word_count_without_repetition - first_shared;
+    if (shared_words == 0) shared = nullptr;
+    own_words -= shared_words;
+  }
+  if (own_words == 0) return nullptr;
+  const uint32_t count = (own_words + 7) & ~uint32_t{7};
   const auto position = static_cast<uint32_t>(end_ / kUnit);
-  end_ += size;
-  KnownStack* known = At(position);
+  end_ += sizeof(KnownStack) + count * (sizeof(uint64_t) + sizeof(uint32_t));
+  if (shared != nullptr && At(root->position) == nullptr) return nullptr;  // just written over
+  auto* known =
+      reinterpret_cast<KnownStack*>(arena_ + (uint64_t{position} * kUnit & (capacity_ - 1)));
   memset(static_cast<void*>(known), 0, sizeof(*known));
   known->start = start;
   known->reads_bp = reads_bp;
   known->period = period_;
+  known->position = position;
   known->max_depth = static_cast<uint16_t>(max_depth);
   known->word_count = static_cast<uint16_t>(count);
+  known->word_count_without_repetition = static_cast<uint16_t>(own_words);
+  known->extent = words.offsets()[words.count() - 1] + 8;
   auto* offsets = const_cast<uint32_t*>(known->offsets());
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t from = i < words.count() ? i : words.count() - 1;
+    const uint32_t from = i < own_words ? i : own_words - 1;
     known->values[i] = words.values()[from];
     offsets[i] = words.offsets()[from];
-    if (offsets[i] + 8 > known->extent) known->extent = offsets[i] + 8;
+  }
+  if (shared != nullptr) {
+    known->root = root->position;
+    known->root_first = static_cast<uint16_t>(first_shared);
+    root->words = shared->word_count_without_repetition - first_shared;
+  } else {
+    *root = {position, period_, own_words};
   }
 
-  const uint64_t key = KeyOf(start);
-  Set& set = sets_[SetOf(key)];
-  uint32_t way = kWays;
-  for (uint32_t i = 0; i < kWays; ++i) {
-    if (set.tags[i] == 0 || At(set.positions[i]) == nullptr) way = i;
-  }
-  if (way == kWays) way = next_way_++ % kWays;
-  set.tags[way] = TagOf(key);
-  set.samples[way] = TakeSample(start, words);
-  set.positions[way] = position;
+  Enter(start, words, position);
   return known;
+}
+
+void StackMemo::Enter(const FrameState& start, const WordList& words, uint32_t position) {
+  const uint64_t key = KeyOf(start);
+  Set* set = nullptr;
+  uint32_t way = kWays;
+  for (uint32_t probe = 0; probe < kMaxSets && way == kWays; ++probe) {
+    if (set != nullptr) set->has_overflowed = true;
+    set = &sets_[SetOf(key, probe)];
+    for (uint32_t i = 0; i < kWays; ++i) {
+      if (set->tags[i] == 0 || At(set->positions[i]) == nullptr) way = i;
+    }
+  }
+  if (way == kWays) {
+    const uint32_t chosen = next_way_++;
+    set = &sets_[SetOf(key, chosen / kWays % kMaxSets)];
+    way = chosen % kWays;
+  }
+  set->tags[way] = TagOf(key);
+  set->samples[way] = TakeSample(start, words);
+  set->positions[way] = position;
 }
 
 }  // namespace gputrace::interpose

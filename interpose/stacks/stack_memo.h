@@ -23,15 +23,19 @@
 
 namespace gputrace::interpose {
 
-// A stack that is in the memo.
+// A stack that is in the memo. Its outer words may be those of another entry, its root.
 struct KnownStack {
   uint64_t hash;
   FrameState start;     // its bp only if reads_bp
   uint32_t period;      // of the memo
   uint32_t naming;      // for the memo's user
   uint32_t extent;      // bytes from start.sp to the end of the last word
+  uint32_t position;    // in the memo
+  uint32_t root;        // position, if root_first is not 0
+  uint16_t root_first;  // the root's words from this one on follow those of this entry
   uint16_t max_depth;   // that was asked for
   uint16_t word_count;  // a multiple of 8: the last word is repeated
+  uint16_t word_count_without_repetition;
   bool reads_bp;
   bool truncated;
   uint64_t values[];  // of the words; then uint32_t[word_count]: their bytes from start.sp
@@ -80,10 +84,18 @@ class StackMemo {
   // Whether Add would take a stack up.
   bool Wants();
 
+  // An entry whose last words are known to be the last ones of a new stack, too.
+  struct Root {
+    uint32_t position;
+    uint32_t period;
+    uint32_t words;  // 0: there is none
+  };
+
   // Remembers what a walk from `start` has read. The returned entry has start, words, extent and
   // max_depth filled in, the rest zero. Null if there is no memory, or the stack is not worth it.
-  KnownStack* Add(const FrameState& start, bool reads_bp, uint32_t max_depth,
-                  const WordList& words);
+  // Sets *root to what another stack may share with this one.
+  KnownStack* Add(const FrameState& start, bool reads_bp, uint32_t max_depth, const WordList& words,
+                  Root* root);
 
   // Forgets all, at once.
   void Clear() {
@@ -94,6 +106,7 @@ class StackMemo {
  private:
   static constexpr uint32_t kSetBits = 9;
   static constexpr uint32_t kWays = 8;
+  static constexpr uint32_t kMaxSets = 8;  // that an entry may be in
   static constexpr uint64_t kPageBytes = 4096;
   static constexpr size_t kFirstArenaBytes = 64u << 10;
   static constexpr size_t kMaxArenaBytes = 4u << 20;
@@ -109,13 +122,16 @@ class StackMemo {
     uint16_t tags[kWays];  // of pc and sp; 0: unused
     Sample samples[kWays];
     uint32_t positions[kWays];  // in the sequence of all that was written
+    bool has_overflowed;        // what had no place here may be in the next set
   };
 
   static uint64_t KeyOf(const FrameState& start) {
     return (start.pc ^ start.sp << 16) * 0x9e3779b97f4a7c15u;
   }
   static uint16_t TagOf(uint64_t key) { return static_cast<uint16_t>(key >> 32) | 1; }
-  static uint32_t SetOf(uint64_t key) { return static_cast<uint32_t>(key >> (64 - kSetBits)); }
+  static uint32_t SetOf(uint64_t key, uint32_t probe) {
+    return (static_cast<uint32_t>(key >> (64 - kSetBits)) + probe) & ((1u << kSetBits) - 1);
+  }
   static uint32_t HashWords(uint64_t a, uint64_t b) {
     return static_cast<uint32_t>((a + (b << 20)) * 0x9e3779b97f4a7c15u >> 32);
   }
@@ -124,6 +140,7 @@ class StackMemo {
   static Sample TakeSample(const FrameState& start, const WordList& words);
   bool Holds(const KnownStack& known, const FrameState& start, uint32_t max_depth,
              const StackBounds& bounds) const;
+  static bool WordsHold(const KnownStack& known, uint32_t first);
   // Where an entry is, or null if others have been written over it.
   KnownStack* At(uint32_t position) const {
     const uint64_t start = uint64_t{position} * kUnit;
@@ -131,6 +148,8 @@ class StackMemo {
     return reinterpret_cast<KnownStack*>(arena_ + (start & (capacity_ - 1)));
   }
   bool MakeRoom(size_t size);
+  void Enter(const FrameState& start, const WordList& words, uint32_t position);
+  static uint32_t FirstSharedWord(const KnownStack& root, uint32_t words);
   bool Grow();
 
   uint32_t period_;
@@ -152,19 +171,27 @@ inline bool StackMemo::Holds(const KnownStack& known, const FrameState& start, u
       known.extent > bounds.high() - start.sp) {
     return false;
   }
+  if (!WordsHold(known, 0)) return false;
+  if (known.root_first == 0) return true;
+  const KnownStack* root = At(known.root);
+  return root != nullptr && root->period == period_ && WordsHold(*root, known.root_first);
+}
+
+inline bool StackMemo::WordsHold(const KnownStack& known, uint32_t first) {
   // Each is read only if all before it are what they were: else it may lie anywhere. Few rounds,
   // since their end is hard to foresee for a processor.
-  const uint32_t* offset = known.offsets();
+  const uint64_t sp = known.start.sp;
+  const uint32_t* offset = known.offsets() + first;
   const uint64_t* const end = known.values + known.word_count;
-  for (const uint64_t* value = known.values; value != end; value += 8, offset += 8) {
-    if (ReadWord(start.sp + offset[0]) != value[0]) return false;
-    if (ReadWord(start.sp + offset[1]) != value[1]) return false;
-    if (ReadWord(start.sp + offset[2]) != value[2]) return false;
-    if (ReadWord(start.sp + offset[3]) != value[3]) return false;
-    if (ReadWord(start.sp + offset[4]) != value[4]) return false;
-    if (ReadWord(start.sp + offset[5]) != value[5]) return false;
-    if (ReadWord(start.sp + offset[6]) != value[6]) return false;
-    if (ReadWord(start.sp + offset[7]) != value[7]) return false;
+  for (const uint64_t* value = known.values + first; value != end; value += 8, offset += 8) {
+    if (ReadWord(sp + offset[0]) != value[0]) return false;
+    if (ReadWord(sp + offset[1]) != value[1]) return false;
+    if (ReadWord(sp + offset[2]) != value[2]) return false;
+    if (ReadWord(sp + offset[3]) != value[3]) return false;
+    if (ReadWord(sp + offset[4]) != value[4]) return false;
+    if (ReadWord(sp + offset[5]) != value[5]) return false;
+    if (ReadWord(sp + offset[6]) != value[6]) return false;
+    if (ReadWord(sp + offset[7]) != value[7]) return false;
   }
   return true;
 }
@@ -185,18 +212,21 @@ inline uint32_t StackMemo::WaysWithTag(const Set& set, uint16_t tag) {
 inline KnownStack* StackMemo::Find(const FrameState& start, uint32_t max_depth,
                                    const StackBounds& bounds) {
   const uint64_t key = KeyOf(start);
-  const Set& set = sets_[SetOf(key)];
   const uint64_t words_in_page = (kPageBytes - start.sp % kPageBytes) / 8;
-  for (uint32_t ways = WaysWithTag(set, TagOf(key)); ways != 0; ways &= ways - 1) {
-    const auto way = static_cast<uint32_t>(std::countr_zero(ways));
-    const Sample& sample = set.samples[way];
-    if (sample.at[1] >= words_in_page) continue;
-    if (sample.at[1] != 0 && sample.hash != HashWords(ReadWord(start.sp + 8u * sample.at[0]),
-                                                      ReadWord(start.sp + 8u * sample.at[1]))) {
-      continue;
+  for (uint32_t probe = 0; probe < kMaxSets; ++probe) {
+    const Set& set = sets_[SetOf(key, probe)];
+    for (uint32_t ways = WaysWithTag(set, TagOf(key)); ways != 0; ways &= ways - 1) {
+      const auto way = static_cast<uint32_t>(std::countr_zero(ways));
+      const Sample& sample = set.samples[way];
+      if (sample.at[1] >= words_in_page) continue;
+      if (sample.at[1] != 0 && sample.hash != HashWords(ReadWord(start.sp + 8u * sample.at[0]),
+                                                        ReadWord(start.sp + 8u * sample.at[1]))) {
+        continue;
+      }
+      KnownStack* known = At(set.positions[way]);
+      if (known != nullptr && Holds(*known, start, max_depth, bounds)) return known;
     }
-    KnownStack* known = At(set.positions[way]);
-    if (known != nullptr && Holds(*known, start, max_depth, bounds)) return known;
+    if (!set.has_overflowed) break;
   }
   return nullptr;
 }

@@ -145,6 +145,7 @@ uint32_t Unwinder::TakeOver(const Walk& last, uint32_t at, uint32_t max_depth, W
 
 bool Unwinder::WalkFrames(const FrameState& start, uint32_t max_depth, Walk* walk) {
   walk->count = 0;
+  walk->root = {};
   walk->shared = 0;
   walk->complete = false;
   walk->reached_zero = false;
@@ -214,12 +215,14 @@ void Unwinder::Finish(Walk* walk) {
   }
 }
 
-KnownStack* Unwinder::Remember(const Walk& walk, uint32_t max_depth) {
-  const FrameState& start = walk.frames[0].state;
+KnownStack* Unwinder::Remember(Walk* walk, const StackMemo::Root& last_root, uint32_t max_depth) {
+  const FrameState& start = walk->frames[0].state;
+  uint32_t inner_words = 0;  // those that are not shared with the last walk
   words_.Start(start.sp);
-  for (uint32_t i = 0; i + 1 < walk.count; ++i) {
-    const Frame& frame = walk.frames[i];
-    const Frame& outer = walk.frames[i + 1];
+  for (uint32_t i = 0; i + 1 < walk->count; ++i) {
+    if (i + walk->shared == walk->count) inner_words = words_.count();
+    const Frame& frame = walk->frames[i];
+    const Frame& outer = walk->frames[i + 1];
     if (frame.rule.kind == FrameKind::kAtBp) {
       words_.Add(Plus(frame.state.bp, frame.rule.cfa_offset), outer.state.sp);
     }
@@ -229,7 +232,12 @@ KnownStack* Unwinder::Remember(const Walk& walk, uint32_t max_depth) {
     }
     words_.Add(outer.state.sp - 8, outer.state.pc);
   }
-  return memo_.Add(start, walk.frames[0].needs_bp, max_depth, words_);
+  if (walk->shared > 1 && words_.ok()) {
+    walk->root = last_root;
+    const uint32_t words = words_.count() - inner_words;
+    if (words < walk->root.words) walk->root.words = words;
+  }
+  return memo_.Add(start, walk->frames[0].needs_bp, max_depth, words_, &walk->root);
 }
 
 bool Unwinder::WalkAndRemember(const FrameState& start, uint32_t max_depth, KnownStack* known,
@@ -249,9 +257,10 @@ bool Unwinder::WalkAndRemember(const FrameState& start, uint32_t max_depth, Know
   stack->depth = walk->count;
   for (uint32_t i = 0; i < walk->count; ++i) stack->pcs[i] = walk->frames[i].state.pc;
   if (!walk->can_be_known) return true;
+  const StackMemo::Root last_root = walks_[current_walk_].root;
   current_walk_ ^= 1;
   if (walk->reached_zero) return true;
-  if (known == nullptr && memo_.Wants()) known = Remember(*walk, max_depth);
+  if (known == nullptr && memo_.Wants()) known = Remember(walk, last_root, max_depth);
   if (known == nullptr) return true;
   known->hash = stack->hash;
   known->truncated = stack->truncated;

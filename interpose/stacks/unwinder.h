@@ -71,7 +71,8 @@ class Unwinder {
     bool complete;      // its last frame is the outermost one
     bool reached_zero;  // the last frame's return address is 0, which ends a stack as well
     bool can_be_known;  // all its words are on one stack, and all its rules are remembered
-    uint32_t shared;    // the last `shared` frames are a complete walk's, with hashes and needs_bp
+    StackMemo::Root root;
+    uint32_t shared;  // the last `shared` frames are a complete walk's, with hashes and needs_bp
     Frame frames[kMaxFrames];
   };
   enum class Step : uint8_t { kTaken, kEnd, kLost, kComplex };
@@ -99,7 +100,7 @@ class Unwinder {
   uint32_t TakeOver(const Walk& last, uint32_t at, uint32_t max_depth, Walk* walk);
   bool StillHolds(const Frame& inner, const Frame& outer);
   void Finish(Walk* walk);
-  KnownStack* Remember(const Walk& walk, uint32_t max_depth);
+  KnownStack* Remember(Walk* walk, const StackMemo::Root& last_root, uint32_t max_depth);
   bool CaptureSlowly(uint32_t max_depth, CapturedStack* stack);
   bool LooksLikeCode(uint64_t word, uint64_t near);
 
