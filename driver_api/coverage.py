@@ -179,6 +179,16 @@ def ways(results):
     return [*out, ""]
 
 
+def stand_in():
+    """What the stand-in driver's page says of the source of each of its behaviours."""
+    text = (PAGE.parent.parent / "simulator" / "README.md").read_text()
+    title = "## What it does, and why we believe it"
+    section = text.partition(title)[2].partition("\n\nAll other")[0].strip("\n")
+    if not section:
+        raise table.TableError(f"simulator/README.md has no section '{title[3:]}'")
+    return ["## The stand-in driver", "", "What the tests' truth rests on.", "", section, ""]
+
+
 def page(rows, results):
     counts = {
         name: sum(state(row) == name for row in rows)
@@ -221,6 +231,7 @@ def page(rows, results):
         if notes:
             out += ["", *notes]
         out.append("")
+    out += stand_in()
     return "\n".join(out).rstrip("\n") + "\n"
 
 
