@@ -71,7 +71,7 @@ struct Session {
   std::atomic<uint64_t> device_sample_at;
   std::atomic<uint64_t> pool_sample_at;
   std::atomic<uint64_t> graph_sample_at;
-  bool wants_stack[kMaxEntries + 1];      // by entry
+  bool wants_stack[kMaxEntries + 1];  // by entry
 
   Drain* drain;
   std::atomic<uint32_t> stop_writer;
