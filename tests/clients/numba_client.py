@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numba-cuda, and the CUDA part that numba itself had before it, on the stand-in: arrays of all kinds, deferred frees, running out of memory, a kernel."""
+"""numba-cuda, and what numba had before it, on the stand-in: arrays of all kinds, deferred frees,
+running out of memory, a kernel."""
 import importlib.util
 import unittest
 
