@@ -11,6 +11,18 @@
 #include "tests/truth/generator.h"
 #include "tests/truth/player.h"
 
+namespace gputrace::truth {
+namespace {
+
+Player* g_player = nullptr;
+
+[[gnu::destructor]] void FreeLate() {
+  if (g_player != nullptr) g_player->FreeSome();
+}
+
+}  // namespace
+}  // namespace gputrace::truth
+
 int main(int count, char** arguments) {
   using namespace gputrace::truth;
   if (count == 4 && strcmp(arguments[1], "--make") == 0) {
@@ -22,12 +34,13 @@ int main(int count, char** arguments) {
   if (count != 2) return 2;
   std::ifstream file(arguments[1]);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  Program program;
+  static Program program;
   std::string error;
   if (!file || !Parse(text, &program, &error)) {
     fprintf(stderr, "truth_play: %s: %s\n", arguments[1], error.c_str());
     return 2;
   }
-  Player(program).Play();
+  g_player = new Player(program);
+  g_player->Play();
   return 0;
 }

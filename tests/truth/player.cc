@@ -34,6 +34,15 @@ void Player::Play() {
     PlayPhase(phase);
     MarkQuietPoint();
   }
+  peer_.reset();
+}
+
+void Player::FreeSome() {
+  if (primaries_.empty()) return;
+  cuCtxSetCurrent(primaries_[0]);
+  for (const Slot& slot : slots_[static_cast<size_t>(Type::kLinear)]) cuMemFree_v2(slot.value);
+  for (const Slot& slot : slots_[static_cast<size_t>(Type::kPhysical)]) cuMemRelease(slot.value);
+  for (int device = 0; device < devices_; ++device) cuDevicePrimaryCtxRelease_v2(device);
 }
 
 bool Player::NeedsPeer() const {

@@ -29,6 +29,8 @@ class Player {
  public:
   explicit Player(const Program& program);
   void Play();
+  // Frees some of what is left: for the end of the process, past its exit handlers.
+  void FreeSome();
 
   Slot& At(Type type, uint64_t slot) {
     auto& slots = slots_[static_cast<size_t>(type)];

@@ -214,6 +214,7 @@ TEST_F(Vmm, MulticastKeepsWhatIsBound) {
   ASSERT_OK(cuMulticastAddDevice(object, 0));
   ASSERT_OK(cuMulticastAddDevice(object, 1));
   EXPECT_EQ(cuMulticastAddDevice(object, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(BindMem(object, 0, object), CUDA_ERROR_INVALID_VALUE) << "it is no memory";
   ASSERT_OK(BindMem(object, 0, memory));
   ASSERT_OK(cuMemRelease(memory));
   EXPECT_EQ(Used(), kGranule);
