@@ -57,7 +57,8 @@ void DefineStack(ThreadState* state) {
 }
 
 // Captures the calling thread's stack; its hash, or 0 if none is wanted or to be had.
-uint64_t CaptureStack(ThreadState* state, uint16_t entry, const void* frame, uint8_t* flags) {
+[[gnu::always_inline]] inline uint64_t CaptureStack(ThreadState* state, uint16_t entry,
+                                                    const void* frame, uint8_t* flags) {
   if (!state->session->wants_stack[entry] || state->unwinder == nullptr) return 0;
   CapturedStack* stack = &state->stack;
   if (!state->unwinder->Recognize(CallerOf(frame), state->session->options.depth, stack) &&

@@ -61,8 +61,6 @@ inline void PublishRecord(ThreadState* state, const trace::RingRecord* record) {
   state->head += uint64_t{record->words} * 8;
   state->ring->head.store(state->head, std::memory_order_release);
   if (state->head >= state->wake_at) WakeWriterEarly(state);
-  // The writer has had the next lines in its processor's cache.
-  __builtin_prefetch(state->data + (state->head & (state->ring_bytes - 1)) + 64, 1);
 }
 
 inline uint64_t* WordsOf(trace::RingRecord* record) {

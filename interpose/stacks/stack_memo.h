@@ -164,8 +164,9 @@ class StackMemo {
 
 // Inline, for the sake of the path that every event takes.
 
-inline bool StackMemo::Holds(const KnownStack& known, const FrameState& start, uint32_t max_depth,
-                             const StackBounds& bounds) const {
+[[gnu::always_inline]] inline bool StackMemo::Holds(const KnownStack& known,
+                                                    const FrameState& start, uint32_t max_depth,
+                                                    const StackBounds& bounds) const {
   if (known.start.pc != start.pc || known.start.sp != start.sp || known.period != period_ ||
       known.max_depth != max_depth || (known.reads_bp && known.start.bp != start.bp) ||
       known.extent > bounds.high() - start.sp) {
@@ -177,7 +178,7 @@ inline bool StackMemo::Holds(const KnownStack& known, const FrameState& start, u
   return root != nullptr && root->period == period_ && WordsHold(*root, known.root_first);
 }
 
-inline bool StackMemo::WordsHold(const KnownStack& known, uint32_t first) {
+[[gnu::always_inline]] inline bool StackMemo::WordsHold(const KnownStack& known, uint32_t first) {
   // Each is read only if all before it are what they were: else it may lie anywhere. Few rounds,
   // since their end is hard to foresee for a processor.
   const uint64_t sp = known.start.sp;
@@ -209,8 +210,9 @@ inline uint32_t StackMemo::WaysWithTag(const Set& set, uint16_t tag) {
 #endif
 }
 
-inline KnownStack* StackMemo::Find(const FrameState& start, uint32_t max_depth,
-                                   const StackBounds& bounds) {
+[[gnu::always_inline]] inline KnownStack* StackMemo::Find(const FrameState& start,
+                                                          uint32_t max_depth,
+                                                          const StackBounds& bounds) {
   const uint64_t key = KeyOf(start);
   const uint64_t words_in_page = (kPageBytes - start.sp % kPageBytes) / 8;
   for (uint32_t probe = 0; probe < kMaxSets; ++probe) {

@@ -77,7 +77,8 @@ class Unwinder {
   };
   enum class Step : uint8_t { kTaken, kEnd, kLost, kComplex };
 
-  bool FindKnown(const FrameState& start, uint32_t max_depth, CapturedStack* stack) {
+  [[gnu::always_inline]] bool FindKnown(const FrameState& start, uint32_t max_depth,
+                                        CapturedStack* stack) {
     const KnownStack* known = memo_.Find(start, max_depth, bounds_);
     if (known == nullptr || known->naming != naming_) return false;
     stack->hash = known->hash;
