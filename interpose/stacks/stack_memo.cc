@@ -50,6 +50,13 @@ bool StackMemo::Grow() {
   return true;
 }
 
+void StackMemo::Release() {
+  if (arena_ == nullptr) return;
+  sys::Unmap(arena_, kMaxArenaBytes);
+  g_shared_bytes.fetch_add(static_cast<int64_t>(capacity_ - kFirstArenaBytes),
+                           std::memory_order_relaxed);
+}
+
 bool StackMemo::Wants() {
   // Where more stacks take turns than there is room for, each would be forgotten just before it
   // comes again. So once room is short most are passed over: those that are there stay for long.

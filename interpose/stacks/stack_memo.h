@@ -97,6 +97,9 @@ class StackMemo {
   KnownStack* Add(const FrameState& start, bool reads_bp, uint32_t max_depth, const WordList& words,
                   Root* root);
 
+  // Gives its memory back; the object may not be used afterwards.
+  void Release();
+
   // Forgets all, at once.
   void Clear() {
     ++period_;

@@ -53,6 +53,8 @@ class Unwinder {
 
   // All stacks are to be given out with their pcs again.
   void ForgetNames() { ++naming_; }
+  // Gives memory back; the object may not be used afterwards.
+  void Release() { memo_.Release(); }
   // Another thread goes on using this object.
   void ChangeThread();
 

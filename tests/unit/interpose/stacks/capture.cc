@@ -15,7 +15,9 @@ void* FindObject() { return dlsym(RTLD_DEFAULT, "_dl_find_object"); }
 // Zeroed, as the recorder makes it.
 struct Owner {
   ~Owner() {
-    if (unwinder != nullptr) sys::Unmap(unwinder, sizeof(Unwinder));
+    if (unwinder == nullptr) return;
+    unwinder->Release();
+    sys::Unmap(unwinder, sizeof(Unwinder));
   }
   Unwinder* Get() {
     if (unwinder != nullptr) return unwinder;
