@@ -19,9 +19,6 @@ namespace {
 // A completion that brings nothing but a duration is written only if it is a long one.
 constexpr uint64_t kLongNs = 20'000;
 
-// After a call that took less than the shortest duration that the trace can tell.
-constexpr uint8_t kUntimedCalls = 7;
-
 void DefineStack(ThreadState* state) {
   const CapturedStack& stack = state->stack;
   Definition definition{};
@@ -142,31 +139,17 @@ void CallScope::CommitIntent() {
   in_count_ = count_;
 }
 
-// Reading the clock is much of what an event costs, and a call that is quicker than the trace can
-// tell is likely to be so again: then it is timed only now and again.
 void CallScope::BeforeCall() {
-  uint8_t& untimed = state_->untimed_calls[entry_];
-  timed_ = untimed == 0;
-  if (!timed_) {
-    --untimed;
-  } else if (begin_ticks_ == 0) {  // an intent's stamp will do
-    begin_ticks_ = ReadTicks(state_->clock);
-  }
+  if (begin_ticks_ == 0) begin_ticks_ = ReadTicks(state_->clock);  // an intent's stamp will do
 }
 
 void CallScope::AfterCall(int32_t result) {
   result_ = result;
   if (intent_committed_) {
     state_->ring->in_call.store(0, std::memory_order_release);
-    if (!timed_) return;
     duration_ = ReadTicks(state_->clock) - begin_ticks_;
   } else {
-    const uint64_t end = TakeStamp(state_);
-    if (!timed_) return;
-    duration_ = end - begin_ticks_;
-  }
-  if (trace::DurationCode(duration_ >> state_->session->time_shift) == 0) {
-    state_->untimed_calls[entry_] = kUntimedCalls;
+    duration_ = TakeStamp(state_) - begin_ticks_;
   }
 }
 

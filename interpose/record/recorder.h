@@ -61,9 +61,8 @@ class CallScope {
   uint32_t count_ = 0;
   uint32_t in_count_ = 0;  // operands that the intent carried
   int32_t result_ = 0;
-  bool timed_ = false;
   uint64_t begin_ticks_ = 0;
-  uint64_t duration_ = 0;  // ticks; 0 if not timed
+  uint64_t duration_ = 0;  // ticks
   uint64_t operands_[trace::kMaxOperands];
 };
 

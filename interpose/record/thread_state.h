@@ -62,7 +62,6 @@ struct ThreadState {
   uint32_t module_changes;  // loads and unloads that this thread has looked at
   Unwinder* unwinder;       // null: there was no memory for it
   CapturedStack stack;
-  uint8_t untimed_calls[kMaxEntries + 1];  // by entry: how many calls are not to be timed
   SeenHashes seen;
 };
 
