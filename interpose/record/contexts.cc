@@ -55,6 +55,13 @@ void DefineDriver(ThreadState* state) {
   for (int ordinal = 0; ordinal < count; ++ordinal) DefineDevice(state, ordinal);
 }
 
+// Needs no context: cuMemCreate and others are used without one. Under ring_lock.
+void DefineDevicesOnce(ThreadState* state) {
+  if (state->session->devices_defined.load(std::memory_order_relaxed)) return;
+  state->session->devices_defined.store(true, std::memory_order_relaxed);
+  DefineDriver(state);
+}
+
 // The id of a context that this thread has not had before. The definition is published before other
 // threads can use the id.
 uint32_t FindOrDefine(ThreadState* state, uint64_t handle) {
@@ -64,10 +71,7 @@ uint32_t FindOrDefine(ThreadState* state, uint64_t handle) {
     if (session->contexts[i] == handle) return i + 1;
   }
   if (session->context_count == Session::kMaxContexts) return 0;
-  if (!session->devices_defined) {
-    session->devices_defined = true;
-    DefineDriver(state);
-  }
+  DefineDevicesOnce(state);
   CUdevice device = 0;
   const bool known =
       driver().ctx_get_device != nullptr && driver().ctx_get_device(&device) == CUDA_SUCCESS;
@@ -87,8 +91,15 @@ uint32_t FindOrDefine(ThreadState* state, uint64_t handle) {
 uint32_t CurrentContext(ThreadState* state) {
   if (state->context_known) return state->context;
   CUcontext handle = nullptr;
-  if (driver().ctx_get_current == nullptr || driver().ctx_get_current(&handle) != CUDA_SUCCESS ||
-      handle == nullptr) {
+  if (driver().ctx_get_current == nullptr || driver().ctx_get_current(&handle) != CUDA_SUCCESS) {
+    return 0;
+  }
+  if (handle == nullptr) {
+    Session* session = state->session;
+    if (!session->devices_defined.load(std::memory_order_relaxed)) {
+      const ForkSafeLock lock(&session->page->ring_lock);
+      DefineDevicesOnce(state);
+    }
     // Asked again next time: another library may make a context current without our seeing it.
     return 0;
   }

@@ -63,7 +63,7 @@ struct Session {
   static constexpr uint32_t kMaxContexts = 4096;
   uint64_t contexts[kMaxContexts];  // handles by id - 1; under ring_lock
   uint32_t context_count;
-  bool devices_defined;                   // under ring_lock
+  std::atomic<bool> devices_defined;      // set under ring_lock
   std::atomic<uint32_t> modules_defined;  // load/unload counter up to which modules are defined
   std::atomic<int32_t> captures;          // streams that are capturing
 

@@ -187,7 +187,8 @@ TEST_F(Simulated, HostFunctionsMayMakeNoCalls) {
   result = CUDA_SUCCESS;
   static void* memory;
   ASSERT_OK(cuMemHostAlloc(&memory, 4096, 0));
-  EXPECT_OK(cuLaunchHostFunc(nullptr, [](void*) { result = cuMemFreeHost(memory); }, nullptr));
+  EXPECT_OK(cuLaunchHostFunc(
+      nullptr, [](void*) { result = cuMemFreeHost(memory); }, nullptr));
   EXPECT_OK(cuCtxSynchronize());
   EXPECT_EQ(result, CUDA_ERROR_NOT_PERMITTED);
   EXPECT_OK(cuMemFreeHost(memory));
