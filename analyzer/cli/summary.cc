@@ -9,6 +9,7 @@
 #include "analyzer/analyses/peak.h"
 #include "analyzer/analyses/statistics.h"
 #include "analyzer/cli/command.h"
+#include "analyzer/cli/pending.h"
 #include "analyzer/cli/session.h"
 #include "analyzer/cli/shares.h"
 #include "analyzer/cli/text.h"
@@ -243,6 +244,7 @@ void Summary::Print(Output* out) {
   PrintOwners(out);
   PrintPeak(out);
   PrintKept(out);
+  PrintPending(session_, result_, out);
   PrintUntraced(out);
 }
 
@@ -311,6 +313,7 @@ Json Summary::ToJson() {
                   {"entries", std::move(entries)}};
   json["leaks"] = {{"alive", alive_.ToJson()}, {"context_ended", context_ended_.ToJson()}};
   json["failed_frees"] = failed_frees();
+  json["pending"] = PendingJson(result_);
   json["untraced"] = UntracedJson();
   return json;
 }

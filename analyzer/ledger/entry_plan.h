@@ -36,6 +36,15 @@ enum class Action : uint8_t {
   kSampleDevice,
   kSampleGraph,
   kGraphAddress,  // an address that a graph will allocate
+  kLaunch,
+  kExport,
+  kSyncStream,
+  kSyncContext,
+  kSyncEvent,
+  kRecordEvent,
+  kWaitEvent,
+  kBeginCapture,
+  kEndCapture,
 };
 
 struct Step {

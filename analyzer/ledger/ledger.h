@@ -17,7 +17,9 @@
 #include "analyzer/ledger/entry_plan.h"
 #include "analyzer/ledger/object_table.h"
 #include "analyzer/ledger/observer.h"
+#include "analyzer/ledger/share_table.h"
 #include "analyzer/ledger/site_table.h"
+#include "analyzer/ledger/stream_order.h"
 #include "trace/record.h"
 
 namespace gputrace::ledger {
@@ -32,7 +34,12 @@ struct ProcessDescription {
   uint32_t native_stacks = 0;
   uint32_t python_stacks = 0;
   uint32_t threads = 0;
+  // What the job's processes share with each other; may be null. Outlives the ledger.
+  ShareTable* shares = nullptr;
 };
+
+// Successful frees of what was not seen coming into being, by the call's entry and stack.
+using UnknownFrees = absl::flat_hash_map<std::pair<uint16_t, uint32_t>, uint64_t>;
 
 // What did not add up.
 struct LedgerCounters {
@@ -56,6 +63,9 @@ class Ledger {
   const std::vector<Allocation>& slots() const { return objects_.slots(); }
   size_t live() const { return objects_.live(); }
   const LedgerCounters& counters() const { return counters_; }
+  const UnknownFrees& unknown_frees() const { return unknown_frees_; }
+  // Memory that was freed in stream order and is not among the slots any more.
+  const StreamOrder& stream_order() const { return stream_order_; }
 
  private:
   struct Mapping {
@@ -66,7 +76,7 @@ class Ledger {
   };
   // One thing that an intent did, to be taken back if the call fails.
   struct Undo {
-    enum class Kind : uint8_t { kFreed, kReleased, kUnmapped, kUnknownFree, kContext };
+    enum class Kind : uint8_t { kFreed, kReleased, kUnmapped, kUnknownFree, kContext, kPending };
     Kind kind = Kind::kFreed;
     Allocation allocation;  // kFreed: as it was. kReleased: whose reference
     FreeEvent event;        // kFreed
@@ -74,10 +84,14 @@ class Ledger {
     Mapping mapping;
     uint32_t context = 0;  // kContext
     ContextState state;
+    StreamOrder::FreeId free;        // kPending
+    UnknownFrees::key_type unknown;  // kUnknownFree
   };
   struct Pending {
     uint16_t entry = 0;
     bool active = false;
+    uint32_t native_stack = 0;
+    uint32_t python_stack = 0;
     absl::InlinedVector<uint64_t, 4> operands;
     std::vector<Undo> undo;
   };
@@ -95,7 +109,8 @@ class Ledger {
   void RunStep(const Step& step, const Operands& operands, const trace::Record& record,
                Pending* log);
   Pending& PendingOf(uint32_t thread);
-  void TakeBack(Pending* log, int64_t time_ns);
+  void TakeBack(Pending* log, const trace::Record& record);
+  void NoteTeardown(Pending* log);
   const EntryPlan& PlanOf(uint16_t entry) const;
 
   // ledger_objects.cc: things that open and close.
@@ -106,7 +121,7 @@ class Ledger {
                Pending* log);
   void End(const Allocation& allocation, FreeCause cause, const trace::Record& record,
            Pending* log);
-  void NoteUnknownFree(Pending* log);
+  void NoteUnknownFree(const trace::Record& record, Pending* log);
   Allocation Describe(trace::ObjectKind kind, uint64_t key, const trace::Record& record);
   // Where its memory is; `kHost` for host memory.
   int32_t Locate(trace::ObjectKind kind, const Operands& operands, const trace::Record& record,
@@ -137,6 +152,11 @@ class Ledger {
   void LinkGreenContext(const Operands& operands);
   void OpenGreenContext(const Operands& operands, const trace::Record& record);
 
+  // ledger_streams.cc: the order of streams, graphs' launches.
+  void RunStreamStep(const Step& step, const Operands& operands, const trace::Record& record);
+  StreamCall StreamOf(const Operands& operands, const trace::Record& record);
+  void CreateStream(const Operands& operands, uint64_t handle, const trace::Record& record);
+
   // ledger_samples.cc: pools, and what the driver says of itself.
   void OpenPool(const Operands& operands, uint64_t pool);
   void LearnPool(const Step& step, const Operands& operands);
@@ -144,6 +164,10 @@ class Ledger {
   void SampleDevice(const Operands& operands, const trace::Record& record);
   void SampleGraph(const Operands& operands, const trace::Record& record);
   bool DeviceOfLocation(const Operands& operands, int32_t* device) const;
+
+  // ledger_sharing.cc
+  void Export(const Operands& operands);
+  void JoinShare(const Operands& operands, Allocation* allocation);
 
   int32_t DeviceOfOrdinal(uint64_t ordinal) const;
   int32_t DeviceOfRecord(const trace::Record& record);
@@ -165,6 +189,9 @@ class Ledger {
   // Addresses that graphs' allocation nodes own. Their memory is the graph's, which is sampled.
   absl::flat_hash_map<uint64_t, uint64_t> graph_addresses_;
   std::vector<Pending> pending_;  // by thread id
+  StreamOrder stream_order_;
+  absl::flat_hash_map<uint64_t, uint64_t> exported_;  // descriptor -> id of the memory
+  UnknownFrees unknown_frees_;
   uint64_t next_id_ = 1;
   LedgerCounters counters_;
 };

@@ -22,6 +22,20 @@ void Ledger::Import(const Operands& operands, const Record& record) {
     ++existing->references;
     return;
   }
+  uint64_t descriptor = 0;
+  const auto exported =
+      operands.In(Role::kFd, &descriptor) ? exported_.find(descriptor) : exported_.end();
+  if (exported != exported_.end()) {
+    // Its handle was released, but a mapping has kept it: the old value names it again.
+    for (const auto& [address, mapping] : mappings_) {
+      Allocation* memory = BehindMapping(mapping);
+      if (memory == nullptr || memory->id != exported->second || memory->address != handle)
+        continue;
+      ++memory->references;
+      objects_.Show(*memory);
+      return;
+    }
+  }
   Allocation allocation = Describe(ObjectKind::kVmmHandle, handle, record);
   allocation.account = Account::kAlias;
   allocation.device = DeviceOfRecord(record);
@@ -114,7 +128,7 @@ void Ledger::Unmap(const Operands& operands, const Record& record, Pending* log)
     at = mappings_.erase(at);
     UnmapOne(start, mapping, record, log);
   }
-  if (!found) NoteUnknownFree(log);
+  if (!found) NoteUnknownFree(record, log);
 }
 
 void Ledger::UnmapOne(uint64_t address, const Mapping& mapping, const Record& record,
