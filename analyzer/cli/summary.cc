@@ -84,7 +84,8 @@ absl::Status Summary::Compute() {
   if (!result.ok()) return result.status();
   result_ = *std::move(result);
   for (const analyses::Finding& finding :
-       leaks_.Findings(result_.ledger_pointers(), &session_.owners())) {
+       leaks_.Findings(result_.ledger_pointers(), &session_.owners(),
+                       [&](uint32_t site) { return session_.stacks().SourceIdentity(site); })) {
     Held& held = finding.fate == analyses::Fate::kAlive ? alive_ : context_ended_;
     if (finding.fate == analyses::Fate::kFreedAtShutdown) continue;
     held.bytes += finding.bytes;
