@@ -127,6 +127,8 @@ void Summary::PrintLedgers(Output* out) {
     const analyses::AccountStatistics& of = statistics_.all().accounts[i];
     if (of.allocs == 0 && of.failed == 0) continue;
     const auto account = static_cast<Account>(i);
+    // That memory was pending for a while is how streams work; that it still is says something.
+    if (account == Account::kPoolPending && of.current == 0) continue;
     const bool sampled = account == Account::kPoolReserved || account == Account::kGraph;
     std::string title(ledger::AccountTitle(account));
     if (sampled) title += " (sampled)";

@@ -40,6 +40,20 @@ class ObjectsTest(PatternTest):
         self.play(PROGRAM, "library")
         self.object("module", "LoadLibrary", count=1, missing_call="cuLibraryUnload")
 
+    def test_streams_and_events_if_asked_for(self):
+        self.play(PROGRAM, "stream_and_event")
+        self.assert_nothing()
+        found = {one["kind"]: one["missing_call"]
+                 for one in self.ask("leaks", "--kind", "stream,event")["verdicts"]}
+        self.assertEqual(found, {"stream": "cuStreamDestroy", "event": "cuEventDestroy"})
+        self.play(PROGRAM, "stream_and_event", "healthy")
+        self.assertEqual(self.ask("leaks", "--kind", "stream,event")["verdicts"], [])
+
+    def test_a_bounded_cache_shows_what_it_unloaded(self):
+        self.play(PROGRAM, "bounded_cache")
+        self.object("module", "LoadKernels", count=4, allocations=40, freed_by_call=36)
+        self.assertEqual(self.ask("summary")["objects"]["module"]["peak"], 4)
+
     def test_a_pool(self):
         self.play(PROGRAM, "pool")
         self.object("pool", "MakePool", count=1, device=0, missing_call="cuMemPoolDestroy")

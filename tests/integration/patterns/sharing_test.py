@@ -46,6 +46,16 @@ class SharingTest(PatternTest):
         self.assertEqual(self.ask("leaks", trace=folder)["verdicts"], [])
         self.assertEqual(self.ask("summary", trace=folder)["ledgers"]["alias"]["peak"], 6 * MIB)
 
+    def test_external_memory_and_its_buffer(self):
+        self.play(PROGRAM, "external", "healthy")
+        self.assert_nothing()
+        self.play(PROGRAM, "external")
+        found = {verdict["missing_call"]: verdict for verdict in self.alive("alias")}
+        self.assertEqual(set(found), {"cuDestroyExternalMemory", "cuMemFree"})
+        self.check(found["cuDestroyExternalMemory"], "External", bytes=2 * MIB, count=1, device=0)
+        self.check(found["cuMemFree"], "External", bytes=MIB, count=1, device=0)
+        self.assertEqual(self.ask("summary")["ledgers"]["device"]["allocs"], 0, "it is no memory of ours")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -58,6 +58,28 @@ void Library(bool healthy) {
   if (healthy) CHECK(cuLibraryUnload(library));
 }
 
+void StreamAndEvent(bool healthy) {
+  UsePrimary();
+  CUstream stream = nullptr;
+  CUevent event = nullptr;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK(cuEventCreate(&event, CU_EVENT_DEFAULT));
+  if (!healthy) return;
+  CHECK(cuEventDestroy(event));
+  CHECK(cuStreamDestroy(stream));
+}
+
+// Keeps as many as it has slots for: after the first rounds nothing is added.
+void BoundedCache(bool) {
+  UsePrimary();
+  CUmodule slots[4] = {};
+  for (int i = 0; i < 40; ++i) {
+    CUmodule& slot = slots[i % 4];
+    if (slot != nullptr) CHECK(cuModuleUnload(slot));
+    slot = LoadKernels();
+  }
+}
+
 [[gnu::noinline]] CUmemoryPool MakePool() {
   CUmemoryPool pool = nullptr;
   CUmemPoolProps properties{};
@@ -177,6 +199,8 @@ void OneTime(bool) {
 constexpr Scene kScenes[] = {{"graph_cache", GraphCache},
                              {"modules", Modules},
                              {"library", Library},
+                             {"stream_and_event", StreamAndEvent},
+                             {"bounded_cache", BoundedCache},
                              {"pool", Pool},
                              {"array", Array},
                              {"mipmap", Mipmap},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of another process. Each run is one of two: "export" writes what is to be imported to
-// the standard output and waits for the end of its input; the others read that from theirs.
+// Memory of others. "export" writes what is to be imported to the standard output and waits for the
+// end of its input; "import" reads that from its own.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <vector>
@@ -58,7 +59,27 @@ void Import(bool healthy) {
   if (healthy) CHECK(cuIpcCloseMemHandle(address));
 }
 
-constexpr Scene kScenes[] = {{"export", Export}, {"import", Import}};
+// Both have to be given back, each by its own call.
+void External(bool healthy) {
+  UsePrimary();
+  const int file = memfd_create("external", 0);
+  if (ftruncate(file, 2 * kMiB) != 0) exit(4);
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};
+  description.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+  description.handle.fd = file;
+  description.size = 2 * kMiB;
+  CUexternalMemory memory = nullptr;
+  CHECK(cuImportExternalMemory(&memory, &description));
+  CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
+  part.size = kMiB;
+  CUdeviceptr address = 0;
+  CHECK(cuExternalMemoryGetMappedBuffer(&address, memory, &part));
+  if (!healthy) return;
+  CHECK(cuMemFree(address));
+  CHECK(cuDestroyExternalMemory(memory));
+}
+
+constexpr Scene kScenes[] = {{"export", Export}, {"import", Import}, {"external", External}};
 
 }  // namespace
 
