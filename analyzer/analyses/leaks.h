@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "analyzer/analyses/owners.h"
 #include "analyzer/analyses/peak.h"
 #include "analyzer/ledger/ledger.h"
@@ -41,7 +44,19 @@ std::string_view FateName(Fate fate);
 // The owner only labels; it never changes a verdict.
 Verdict Decide(Behaviour behaviour, Fate fate);
 
-// Allocations of one stack, account, device and fate.
+// A way in which the driver refused to free.
+struct Refusal {
+  int32_t result = 0;  // CUresult
+  uint32_t site = 0;   // of the calls
+  uint64_t count = 0;  // calls
+};
+
+// Objects that are no memory of the program's own, but that the driver keeps memory for.
+inline constexpr ledger::AccountSet kLeakableObjects =
+    ledger::Bit(ledger::Account::kModule) | ledger::Bit(ledger::Account::kGraphObject) |
+    ledger::Bit(ledger::Account::kGraphExec) | ledger::Bit(ledger::Account::kPoolObject);
+
+// Allocations of one stack, account, device and fate, that lack the same call.
 struct Finding {
   Verdict verdict = Verdict::kUndecided;
   Behaviour behaviour = Behaviour::kUnknown;
@@ -61,6 +76,10 @@ struct Finding {
   // Of the largest: what still holds memory that is reference-counted.
   uint32_t references = 0;
   uint32_t mappings = 0;
+  uint64_t launches = 0;          // of executable graphs, summed
+  std::vector<Refusal> refusals;  // frees of these that the driver refused
+  uint32_t origin = 0;            // of the largest: what was shared (ledger::ShareTable)
+  bool is_stray = false;          // a context in which, and on whose device, nothing was allocated
 };
 
 class Leaks final : public ledger::Observer {
@@ -71,10 +90,21 @@ class Leaks final : public ledger::Observer {
   void OnFree(const ledger::Allocation& allocation, const ledger::FreeEvent& event) override;
   void OnTakeBack(const ledger::Allocation& allocation, const ledger::FreeEvent& undone,
                   int64_t time_ns) override;
+  void OnFailedFree(const ledger::Allocation& allocation,
+                    const ledger::FailedFree& failed) override;
+  void OnTeardown(const ledger::Allocation& allocation, const ledger::FreeEvent& event) override;
 
-  // After the last record. Strongest verdict first, then most bytes, then most allocations.
+  // Tells stacks apart that are to be reported apart.
+  using StackIdentity = absl::FunctionRef<uint64_t(uint32_t site)>;
+
+  // After the last record. Without `owners` they are unknown. Strongest verdict first, then most
+  // bytes, then most allocations.
   std::vector<Finding> Findings(const std::vector<const ledger::Ledger*>& ledgers,
-                                OwnerTable* owners) const;
+                                OwnerTable* owners) const {
+    return Findings(ledgers, owners, [](uint32_t site) { return uint64_t{site}; });
+  }
+  std::vector<Finding> Findings(const std::vector<const ledger::Ledger*>& ledgers,
+                                OwnerTable* owners, StackIdentity identity) const;
 
  private:
   struct Counters {
@@ -86,20 +116,35 @@ class Leaks final : public ledger::Observer {
     ledger::Account account;
     int32_t device;
     Fate fate;
+    std::string_view missing_call;
+    bool is_mapped;
     template <typename H>
     friend H AbslHashValue(H h, const GroupKey& key) {
-      return H::combine(std::move(h), key.site, key.account, key.device, key.fate);
+      return H::combine(std::move(h), key.site, key.account, key.device, key.fate, key.missing_call,
+                        key.is_mapped);
     }
     friend bool operator==(const GroupKey&, const GroupKey&) = default;
   };
+  using AllocationKey = std::pair<uint32_t, uint64_t>;  // process, id
   using Groups = absl::flat_hash_map<GroupKey, Finding>;
 
   static Fate FateOf(const ledger::FreeEvent& event);
-  static void AddTo(Groups* groups, const ledger::Allocation& allocation, Fate fate);
+  static GroupKey KeyOf(const ledger::Allocation& allocation, Fate fate);
+  static Finding& AddTo(Groups* groups, const ledger::Allocation& allocation, Fate fate);
+  void NoteUse(const ledger::Allocation& allocation);
+  bool IsStray(const ledger::Allocation& allocation) const;
+  // One group where the stacks of several are to be reported as one.
+  std::vector<Finding> Join(Groups groups, StackIdentity identity) const;
   Counters& CountersOf(const ledger::Allocation& allocation);
 
   const Filter filter_;
   ledger::PerSite<Counters> sites_;
+  // Kept for what was freed after all: a free that is announced may fail again.
+  absl::flat_hash_map<AllocationKey, std::vector<Refusal>> refusals_;
+  // Where each process allocated: on devices, in contexts.
+  absl::flat_hash_set<std::pair<uint32_t, int32_t>> devices_;
+  absl::flat_hash_set<std::pair<uint32_t, uint32_t>> contexts_;
+  absl::flat_hash_set<uint32_t> processes_;
   Groups ended_;  // not by a call of the program's own, or only at its end
 };
 

@@ -47,7 +47,10 @@ absl::StatusOr<RunResult> RunLedgers(ingest::Job* job, ledger::SiteTable* sites,
                                      TrustCollector* trust, const RunOptions& options) {
   RunResult result;
   for (uint32_t i = 0; i < job->processes().size(); ++i) {
-    result.ledgers.push_back(std::make_unique<ledger::Ledger>(job->Describe(i), sites, observers));
+    ledger::ProcessDescription process = job->Describe(i);
+    process.shares = result.shares.get();
+    result.ledgers.push_back(
+        std::make_unique<ledger::Ledger>(std::move(process), sites, observers));
     const std::optional<trace::End>& end = job->processes()[i].reader->dictionary().end();
     if (!end.has_value()) continue;
     result.end_ns = std::max(result.end_ns, end->time_ns + job->processes()[i].offset_ns);
@@ -74,6 +77,9 @@ absl::StatusOr<RunResult> RunLedgers(ingest::Job* job, ledger::SiteTable* sites,
       if (!allocation.live) continue;
       for (ledger::Observer* observer : observers) observer->OnProcessEnd(allocation, time_ns);
     }
+    result.ledgers[process]->stream_order().ForEachPending([&](const ledger::PendingFree& free) {
+      for (ledger::Observer* observer : observers) observer->OnProcessEnd(free.allocation, time_ns);
+    });
   };
   absl::Status status = job->ForEach(visit, on_end);
   if (!status.ok()) return status;

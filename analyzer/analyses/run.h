@@ -24,6 +24,7 @@ struct RunOptions {
 };
 
 struct RunResult {
+  std::unique_ptr<ledger::ShareTable> shares = std::make_unique<ledger::ShareTable>();
   std::vector<std::unique_ptr<ledger::Ledger>> ledgers;  // by process
   int64_t end_ns = 0;  // the job's end: of the last record, or of a process's orderly exit
   uint64_t records = 0;

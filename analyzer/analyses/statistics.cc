@@ -80,9 +80,14 @@ void Statistics::OnAllocate(const Allocation& allocation) {
   ++Of(allocation.device).accounts[account].allocs;
 }
 
-void Statistics::OnFree(const Allocation& allocation, const ledger::FreeEvent&) {
+void Statistics::OnFree(const Allocation& allocation, const ledger::FreeEvent& event) {
   Drop(allocation);
   const auto account = static_cast<size_t>(allocation.account);
+  if (event.cause == ledger::FreeCause::kNeverWas) {
+    --all_.accounts[account].allocs;
+    --Of(allocation.device).accounts[account].allocs;
+    return;
+  }
   ++all_.accounts[account].frees;
   ++Of(allocation.device).accounts[account].frees;
 }

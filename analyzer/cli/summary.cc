@@ -9,6 +9,7 @@
 #include "analyzer/analyses/peak.h"
 #include "analyzer/analyses/statistics.h"
 #include "analyzer/cli/command.h"
+#include "analyzer/cli/pending.h"
 #include "analyzer/cli/session.h"
 #include "analyzer/cli/shares.h"
 #include "analyzer/cli/text.h"
@@ -83,7 +84,8 @@ absl::Status Summary::Compute() {
   if (!result.ok()) return result.status();
   result_ = *std::move(result);
   for (const analyses::Finding& finding :
-       leaks_.Findings(result_.ledger_pointers(), &session_.owners())) {
+       leaks_.Findings(result_.ledger_pointers(), &session_.owners(),
+                       [&](uint32_t site) { return session_.stacks().SourceIdentity(site); })) {
     Held& held = finding.fate == analyses::Fate::kAlive ? alive_ : context_ended_;
     if (finding.fate == analyses::Fate::kFreedAtShutdown) continue;
     held.bytes += finding.bytes;
@@ -125,6 +127,8 @@ void Summary::PrintLedgers(Output* out) {
     const analyses::AccountStatistics& of = statistics_.all().accounts[i];
     if (of.allocs == 0 && of.failed == 0) continue;
     const auto account = static_cast<Account>(i);
+    // That memory was pending for a while is how streams work; that it still is says something.
+    if (account == Account::kPoolPending && of.current == 0) continue;
     const bool sampled = account == Account::kPoolReserved || account == Account::kGraph;
     std::string title(ledger::AccountTitle(account));
     if (sampled) title += " (sampled)";
@@ -252,6 +256,7 @@ void Summary::Print(Output* out) {
   PrintOwners(out);
   PrintPeak(out);
   PrintKept(out);
+  PrintPending(session_, result_, out);
   PrintUntraced(out);
 }
 
@@ -329,6 +334,7 @@ Json Summary::ToJson() {
                   {"entries", std::move(entries)}};
   json["leaks"] = {{"alive", alive_.ToJson()}, {"context_ended", context_ended_.ToJson()}};
   json["failed_frees"] = failed_frees();
+  json["pending"] = PendingJson(result_);
   json["untraced"] = UntracedJson();
   return json;
 }

@@ -23,6 +23,7 @@ constexpr Names kNames[kAccounts] = {
     {"vmm", "virtual memory handles", "vmm"},
     {"pool_reserved", "pools, reserved", "pool"},
     {"pool_used", "pools, used", "pool"},
+    {"pool_pending", "pools, pending", "pool_pending"},
     {"graph", "graphs, reserved", "graph"},
     {"managed", "managed", "managed"},
     {"pinned", "pinned host", "pinned"},

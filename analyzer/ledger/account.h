@@ -24,7 +24,8 @@ enum class Account : uint8_t {
   kVmm,
   kPoolReserved,  // sampled
   kPoolUsed,
-  kGraph,  // sampled
+  kPoolPending,  // freed in stream order; no evidence that the stream has got there
+  kGraph,        // sampled
   kManaged,
   kPinned,
   kRegistered,

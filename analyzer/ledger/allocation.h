@@ -32,12 +32,17 @@ struct Allocation {
   uint32_t mappings = 0;    // of VMM memory
   uint32_t bindings = 0;    // … to multicast objects
   uint64_t pool = 0;        // handle of the pool a block is from; 0 if unknown
+  uint64_t stream = 0;      // handle of the stream in whose order a block was allocated
+  bool primary = false;     // of a context: a device's primary one
+  uint64_t launches = 0;    // of an executable graph
+  uint32_t origin = 0;      // of memory shared by another process: position in its shares + 1
 };
 
 enum class FreeCause : uint8_t {
   kCall,
   kContextEnd,  // implicitly, with its context
   kUnseen,      // its address came into being again: the free was not recorded
+  kNeverWas,    // it turned out not to have come into being
 };
 
 }  // namespace gputrace::ledger

@@ -32,6 +32,7 @@ uint32_t ContextTable::Primary(int32_t device) {
 }
 
 uint32_t ContextTable::Create(uint64_t handle, int32_t device) {
+  greens_.erase(handle);
   states_.push_back({handle, device, false, true, 1});
   const auto context = static_cast<uint32_t>(states_.size());
   SetHandle(handle, context);
@@ -47,6 +48,7 @@ uint32_t ContextTable::NamePrimary(uint64_t handle, int32_t device) {
 }
 
 void ContextTable::NameGreen(uint64_t handle, uint64_t green) {
+  greens_.insert(handle);
   const uint32_t primary = PrimaryOfGreen(green);
   if (primary != 0) SetHandle(handle, primary);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "analyzer/ledger/allocation.h"
 
 namespace gputrace::ledger {
@@ -46,6 +47,10 @@ class ContextTable {
   // stands for a green context.
   void NameGreen(uint64_t handle, uint64_t green);
   void CreateGreen(uint64_t green, int32_t device) { green_devices_[green] = device; }
+  // Whether a context that a record names by dictionary id stands for a green one.
+  bool IsGreen(uint32_t id) const {
+    return id != 0 && id <= known_.size() && greens_.contains(known_[id - 1].handle);
+  }
   // The primary context that a green context holds, 0 if unknown.
   uint32_t PrimaryOfGreen(uint64_t green);
 
@@ -61,6 +66,7 @@ class ContextTable {
   absl::flat_hash_map<uint64_t, uint32_t> of_handle_;
   absl::flat_hash_map<int32_t, uint32_t> primaries_;
   absl::flat_hash_map<uint64_t, int32_t> green_devices_;
+  absl::flat_hash_set<uint64_t> greens_;  // handles of contexts that stand for green ones
 };
 
 }  // namespace gputrace::ledger

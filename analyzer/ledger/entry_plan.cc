@@ -31,9 +31,6 @@ std::optional<Action> ActionOf(Verb verb, uint64_t kinds) {
       return ActionOfOpen(kinds);
     case Verb::kClose:
       return (kinds & kContexts) ? Action::kCloseContext : Action::kClose;
-    case Verb::kExport:
-      if (kinds & kHandles) return Action::kExport;
-      return std::nullopt;
     case Verb::kRetain:
       if (kinds & kHandles) return Action::kRetainHandle;
       if (kinds & kPrimary) return Action::kRetainPrimary;
@@ -58,8 +55,25 @@ std::optional<Action> ActionOf(Verb verb, uint64_t kinds) {
     case Verb::kReset:
       if (kinds & kPrimary) return Action::kResetPrimary;
       return std::nullopt;
+    case Verb::kSync:
+      if (kinds & KindBit(ObjectKind::kStream)) return Action::kSyncStream;
+      if (kinds & KindBit(ObjectKind::kEvent)) return Action::kSyncEvent;
+      if (kinds & kContexts) return Action::kSyncContext;
+      return std::nullopt;
+    case Verb::kWait:
+      if (kinds & KindBit(ObjectKind::kEvent)) return Action::kWaitEvent;
+      return std::nullopt;
+    case Verb::kCaptureBegin:
+      return Action::kBeginCapture;
+    case Verb::kCaptureEnd:
+      return Action::kEndCapture;
+    case Verb::kLaunch:
+      return Action::kLaunch;
+    case Verb::kExport:
+      return Action::kExport;
     case Verb::kSet:
     case Verb::kQuery:
+      if (verb == Verb::kSet && (kinds & KindBit(ObjectKind::kEvent))) return Action::kRecordEvent;
       if (kinds & KindBit(ObjectKind::kPool)) return Action::kLearnPool;
       if (kinds & KindBit(ObjectKind::kGreenContext)) return Action::kGreenContext;
       return std::nullopt;

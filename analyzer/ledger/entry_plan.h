@@ -39,6 +39,14 @@ enum class Action : uint8_t {
   kSampleDevice,
   kSampleGraph,
   kGraphAddress,  // an address that a graph will allocate
+  kLaunch,
+  kSyncStream,
+  kSyncContext,
+  kSyncEvent,
+  kRecordEvent,
+  kWaitEvent,
+  kBeginCapture,
+  kEndCapture,
 };
 
 struct Step {

@@ -10,11 +10,18 @@ using trace::Record;
 using trace::RecordKind;
 using trace::Role;
 
+namespace {
+
+constexpr int32_t kDeinitialized = 4;  // cuda.h: CUDA_ERROR_DEINITIALIZED
+
+}  // namespace
+
 Ledger::Ledger(ProcessDescription process, SiteTable* sites, std::vector<Observer*> observers)
     : process_(std::move(process)),
       sites_(sites),
       observers_(std::move(observers)),
-      contexts_(process_.contexts) {
+      contexts_(process_.contexts),
+      stream_order_(&observers_) {
   for (const trace::EntryDescriptor& entry : process_.entries) {
     if (entry.id >= plans_.size()) plans_.resize(entry.id + size_t{1});
     plans_[entry.id] = EntryPlan(entry);
@@ -68,6 +75,8 @@ void Ledger::ApplyIntent(const Record& record, const EntryPlan& plan) {
   log.entry = record.entry;
   log.active = true;
   log.undo.clear();
+  log.native_stack = record.native_stack;
+  log.python_stack = record.python_stack;
   log.operands.assign(record.operands.begin(), record.operands.end());
   const Operands operands(plan, record.operands);
   for (const Step& step : plan.steps) {
@@ -83,8 +92,13 @@ void Ledger::ApplyCompletion(const Record& record, const EntryPlan& plan) {
   }
   log.active = false;
   if (record.result != 0) {
+    // The driver has shut down: what was to be freed went with it.
+    if (record.result == kDeinitialized) {
+      NoteTeardown(&log);
+      return;
+    }
     if (!log.undo.empty()) ++counters_.failed_frees;
-    TakeBack(&log, record.time_ns);
+    TakeBack(&log, record);
     return;
   }
   log.operands.insert(log.operands.end(), record.operands.begin(), record.operands.end());
@@ -101,8 +115,6 @@ void Ledger::RunStep(const Step& step, const Operands& operands, const Record& r
       return Open(step, operands, record);
     case Action::kImport:
       return Import(operands, record);
-    case Action::kExport:
-      return Export(operands);
     case Action::kClose:
       return Close(step, operands, record, log);
     case Action::kRelease:
@@ -148,6 +160,19 @@ void Ledger::RunStep(const Step& step, const Operands& operands, const Record& r
       }
       return;
     }
+    case Action::kExport:
+      return Export(operands);
+    case Action::kLaunch:
+      if (InCapture(operands)) return;
+      [[fallthrough]];
+    case Action::kSyncStream:
+    case Action::kSyncContext:
+    case Action::kSyncEvent:
+    case Action::kRecordEvent:
+    case Action::kWaitEvent:
+    case Action::kBeginCapture:
+    case Action::kEndCapture:
+      return RunStreamStep(step, operands, record);
   }
 }
 
@@ -173,8 +198,23 @@ void Ledger::NoteFailure(const Record& record, const EntryPlan& plan) {
 }
 
 // Newest first, so that each step finds what it found when it was made.
-void Ledger::TakeBack(Pending* log, int64_t time_ns) {
+void Ledger::TakeBack(Pending* log, const Record& record) {
+  const int64_t time_ns = record.time_ns;
+  FailedFree failed;
+  failed.time_ns = time_ns;
+  failed.result = record.result;
+  failed.entry = record.entry;
+  trace::Record call = record;  // the intent has the stack
+  call.native_stack = log->native_stack;
+  call.python_stack = log->python_stack;
+  failed.site = SiteOf(call);
   absl::flat_hash_map<uint64_t, uint32_t> restored;  // id -> new slot
+  uint64_t reported = 0;                             // a call that fails fails once for an object
+  const auto report = [&](const Allocation& allocation) {
+    if (allocation.id == reported) return;
+    reported = allocation.id;
+    ForObservers([&](Observer* observer) { observer->OnFailedFree(allocation, failed); });
+  };
   for (auto undo = log->undo.rbegin(); undo != log->undo.rend(); ++undo) {
     switch (undo->kind) {
       case Undo::Kind::kFreed: {
@@ -183,6 +223,7 @@ void Ledger::TakeBack(Pending* log, int64_t time_ns) {
         restored[allocation.id] = allocation.slot;
         ForObservers(
             [&](Observer* observer) { observer->OnTakeBack(allocation, undo->event, time_ns); });
+        report(allocation);
         break;
       }
       case Undo::Kind::kReleased: {
@@ -192,6 +233,7 @@ void Ledger::TakeBack(Pending* log, int64_t time_ns) {
         if (!allocation->live || allocation->id != undo->allocation.id) break;
         ++allocation->references;
         objects_.Show(*allocation);
+        report(*allocation);
         break;
       }
       case Undo::Kind::kUnmapped: {
@@ -200,7 +242,10 @@ void Ledger::TakeBack(Pending* log, int64_t time_ns) {
           mapping.slot = moved->second;
         }
         Allocation* memory = BehindMapping(mapping);
-        if (memory != nullptr) ++memory->mappings;
+        if (memory != nullptr) {
+          ++memory->mappings;
+          report(*memory);
+        }
         if (const auto moved = restored.find(undo->allocation.id); moved != restored.end()) {
           mapping.alias_slot = moved->second;
         }
@@ -224,11 +269,23 @@ void Ledger::TakeBack(Pending* log, int64_t time_ns) {
         break;
       case Undo::Kind::kUnknownFree:
         --counters_.unknown_frees;
+        --unknown_frees_[undo->unknown];
+        break;
+      case Undo::Kind::kPending:
+        stream_order_.TakeBack(undo->free, time_ns);
         break;
       case Undo::Kind::kContext:
         contexts_[undo->context] = undo->state;
         break;
     }
+  }
+  log->undo.clear();
+}
+
+void Ledger::NoteTeardown(Pending* log) {
+  for (const Undo& undo : log->undo) {
+    if (undo.kind != Undo::Kind::kFreed) continue;
+    ForObservers([&](Observer* observer) { observer->OnTeardown(undo.allocation, undo.event); });
   }
   log->undo.clear();
 }

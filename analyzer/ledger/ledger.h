@@ -18,7 +18,9 @@
 #include "analyzer/ledger/entry_plan.h"
 #include "analyzer/ledger/object_table.h"
 #include "analyzer/ledger/observer.h"
+#include "analyzer/ledger/share_table.h"
 #include "analyzer/ledger/site_table.h"
+#include "analyzer/ledger/stream_order.h"
 #include "trace/record.h"
 
 namespace gputrace::ledger {
@@ -33,7 +35,12 @@ struct ProcessDescription {
   uint32_t native_stacks = 0;
   uint32_t python_stacks = 0;
   uint32_t threads = 0;
+  // What the job's processes share with each other; may be null. Outlives the ledger.
+  ShareTable* shares = nullptr;
 };
+
+// Successful frees of what was not seen coming into being, by the call's entry and stack.
+using UnknownFrees = absl::flat_hash_map<std::pair<uint16_t, uint32_t>, uint64_t>;
 
 // What did not add up.
 struct LedgerCounters {
@@ -57,6 +64,9 @@ class Ledger {
   const std::vector<Allocation>& slots() const { return objects_.slots(); }
   size_t live() const { return objects_.live(); }
   const LedgerCounters& counters() const { return counters_; }
+  const UnknownFrees& unknown_frees() const { return unknown_frees_; }
+  // Memory that was freed in stream order and is not among the slots any more.
+  const StreamOrder& stream_order() const { return stream_order_; }
 
  private:
   struct Mapping {
@@ -81,7 +91,8 @@ class Ledger {
       kUnbound,
       kCurrentPool,
       kUnknownFree,
-      kContext
+      kContext,
+      kPending
     };
     Kind kind = Kind::kFreed;
     // kFreed: as it was. kReleased: whose reference. kCurrentPool: the pool, and of which device.
@@ -93,10 +104,14 @@ class Ledger {
     Binding binding;
     uint32_t context = 0;  // kContext
     ContextState state;
+    StreamOrder::FreeId free;        // kPending
+    UnknownFrees::key_type unknown;  // kUnknownFree
   };
   struct Pending {
     uint16_t entry = 0;
     bool active = false;
+    uint32_t native_stack = 0;
+    uint32_t python_stack = 0;
     absl::InlinedVector<uint64_t, 4> operands;
     std::vector<Undo> undo;
   };
@@ -118,7 +133,8 @@ class Ledger {
   void RunStep(const Step& step, const Operands& operands, const trace::Record& record,
                Pending* log);
   Pending& PendingOf(uint32_t thread);
-  void TakeBack(Pending* log, int64_t time_ns);
+  void TakeBack(Pending* log, const trace::Record& record);
+  void NoteTeardown(Pending* log);
   const EntryPlan& PlanOf(uint16_t entry) const;
 
   // ledger_objects.cc: things that open and close.
@@ -129,7 +145,7 @@ class Ledger {
                Pending* log);
   void End(const Allocation& allocation, FreeCause cause, const trace::Record& record,
            Pending* log);
-  void NoteUnknownFree(Pending* log);
+  void NoteUnknownFree(const trace::Record& record, Pending* log);
   Allocation Describe(trace::ObjectKind kind, uint64_t key, const trace::Record& record);
   // Where its memory is; `kHost` for host memory.
   int32_t Locate(trace::ObjectKind kind, const Operands& operands, const trace::Record& record,
@@ -139,7 +155,6 @@ class Ledger {
 
   // ledger_vmm.cc: reference-counted memory and its mappings.
   void Import(const Operands& operands, const trace::Record& record);
-  void Export(const Operands& operands);
   Allocation* Exported(const Operands& operands, uint64_t handle);
   void RetainHandle(const Operands& operands);
   void Map(const Operands& operands, const trace::Record& record);
@@ -172,6 +187,11 @@ class Ledger {
   void LinkGreenContext(const Operands& operands);
   void OpenGreenContext(const Operands& operands, const trace::Record& record);
 
+  // ledger_streams.cc: the order of streams, graphs' launches.
+  void RunStreamStep(const Step& step, const Operands& operands, const trace::Record& record);
+  StreamCall StreamOf(const Operands& operands, const trace::Record& record);
+  void CreateStream(const Operands& operands, uint64_t handle, const trace::Record& record);
+
   // ledger_samples.cc: pools, and what the driver says of itself.
   void OpenPool(const Operands& operands, uint64_t pool);
   void ForgetPool(uint64_t pool, Pending* log);
@@ -180,6 +200,10 @@ class Ledger {
   void SampleDevice(const Operands& operands, const trace::Record& record);
   void SampleGraph(const Operands& operands, const trace::Record& record);
   bool DeviceOfLocation(const Operands& operands, int32_t* device) const;
+
+  // ledger_sharing.cc
+  void Export(const Operands& operands);
+  void JoinShare(const Operands& operands, Allocation* allocation);
 
   int32_t DeviceOfOrdinal(uint64_t ordinal) const;
   int32_t DeviceOfRecord(const trace::Record& record);
@@ -203,6 +227,8 @@ class Ledger {
   // Addresses that graphs' allocation nodes own. Their memory is the graph's, which is sampled.
   absl::flat_hash_map<uint64_t, uint64_t> graph_addresses_;
   std::vector<Pending> pending_;  // by thread id
+  StreamOrder stream_order_;
+  UnknownFrees unknown_frees_;
   uint64_t next_id_ = 1;
   LedgerCounters counters_;
 };

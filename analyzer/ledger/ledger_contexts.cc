@@ -104,6 +104,7 @@ void Ledger::HoldPrimary(uint32_t context, const Record& record) {
   Allocation object = Describe(ObjectKind::kContext, state.handle, record);
   object.context = context;
   object.device = device;
+  object.primary = true;
   Allocate(object);
 }
 
@@ -151,6 +152,7 @@ void Ledger::EndContext(uint32_t context, const Record& record, Pending* log) {
   }
   state.alive = false;
   state.references = 0;
+  stream_order_.EndContext(context, record);
   for (size_t slot = 0; slot < objects_.slots().size(); ++slot) {
     const Allocation& allocation = objects_.slots()[slot];
     if (!allocation.live || allocation.context != context) continue;

@@ -106,9 +106,15 @@ void Ledger::Open(const Step& step, const Operands& operands, const Record& reco
   Allocation allocation = Describe(step.kind, key, record);
   operands.Any(Role::kSize, &allocation.bytes);
   allocation.device = Locate(step.kind, operands, record, &allocation.pool);
-  // Pools' memory belongs to no context, in whatever process.
-  if (step.kind == ObjectKind::kIpcImport && operands.In(Role::kPool, &allocation.pool)) {
-    allocation.context = 0;
+  if (step.kind == ObjectKind::kIpcImport) {
+    // Pools' memory belongs to no context, in whatever process.
+    if (operands.In(Role::kPool, &allocation.pool)) allocation.context = 0;
+    JoinShare(operands, &allocation);
+  }
+  if (step.kind == ObjectKind::kPoolBlock) {
+    const StreamCall call = StreamOf(operands, record);
+    allocation.stream = call.stream;
+    stream_order_.Allocate(call, allocation);
   }
   // What is made in a green context belongs to the primary context behind it, whatever is current.
   if (const uint32_t primary = contexts_.PrimaryOfGreen(operands.InOr(Role::kContext, 0));
@@ -117,6 +123,8 @@ void Ledger::Open(const Step& step, const Operands& operands, const Record& reco
     allocation.device = contexts_[primary].device;
   }
   Allocate(allocation);
+  if (step.kind == ObjectKind::kStream) CreateStream(operands, key, record);
+  if (step.kind == ObjectKind::kEvent) stream_order_.ForgetEvent(key);
   if (step.kind == ObjectKind::kPool) OpenPool(operands, key);
   if (step.kind == ObjectKind::kGreenContext) OpenGreenContext(operands, record);
 }
@@ -143,11 +151,21 @@ void Ledger::Close(const Step& step, const Operands& operands, const Record& rec
       DropReference(contexts_.PrimaryOfGreen(key), record, log);
       allocation = objects_.Find(step.kind, key);
     }
-    End(*allocation, FreeCause::kCall, record, log);
+    const Allocation ended = *allocation;
+    End(ended, FreeCause::kCall, record, log);
+    uint64_t stream = 0;
+    if (ended.kind == ObjectKind::kPoolBlock && operands.In(Role::kStream, &stream)) {
+      const StreamOrder::FreeId free = stream_order_.Free(StreamOf(operands, record), ended);
+      if (log != nullptr) {
+        Undo& undo = log->undo.emplace_back();
+        undo.kind = Undo::Kind::kPending;
+        undo.free = free;
+      }
+    }
     return;
   }
   if (graph_addresses_.contains(key) && (step.kinds & (kDevicePointers | kHostPointers))) return;
-  if (static_cast<size_t>(AccountOf(step.kind)) < kMemoryAccounts) NoteUnknownFree(log);
+  if (static_cast<size_t>(AccountOf(step.kind)) < kMemoryAccounts) NoteUnknownFree(record, log);
 }
 
 void Ledger::Release(const Step& step, const Operands& operands, const Record& record,
@@ -163,7 +181,7 @@ void Ledger::Release(const Step& step, const Operands& operands, const Record& r
   }
   if (allocation == nullptr || allocation->references == 0 ||
       !MayClose(step.kinds, allocation->kind)) {
-    NoteUnknownFree(log);
+    NoteUnknownFree(record, log);
     return;
   }
   if (log != nullptr) {
@@ -195,10 +213,14 @@ void Ledger::End(const Allocation& ended, FreeCause cause, const Record& record,
   ForObservers([&](Observer* observer) { observer->OnFree(allocation, event); });
 }
 
-void Ledger::NoteUnknownFree(Pending* log) {
+void Ledger::NoteUnknownFree(const Record& record, Pending* log) {
+  const UnknownFrees::key_type key = {record.entry, SiteOf(record)};
   ++counters_.unknown_frees;
+  ++unknown_frees_[key];
   if (log == nullptr) return;
-  log->undo.emplace_back().kind = Undo::Kind::kUnknownFree;
+  Undo& undo = log->undo.emplace_back();
+  undo.kind = Undo::Kind::kUnknownFree;
+  undo.unknown = key;
 }
 
 }  // namespace gputrace::ledger

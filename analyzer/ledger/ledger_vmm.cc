@@ -30,14 +30,6 @@ void Ledger::Import(const Operands& operands, const Record& record) {
   Allocate(allocation);
 }
 
-void Ledger::Export(const Operands& operands) {
-  uint64_t handle = 0;
-  uint64_t descriptor = 0;
-  if (!operands.In(Role::kHandle, &handle) || !operands.Out(Role::kFd, &descriptor)) return;
-  const Allocation* memory = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
-  if (memory != nullptr) exports_[descriptor] = {memory->slot, memory->id};
-}
-
 // This process's own memory, if that is what the descriptor stands for. There may be no handle to
 // it any more, only mappings. Descriptors are used again: the handle must be the same, too.
 Allocation* Ledger::Exported(const Operands& operands, uint64_t handle) {
@@ -139,7 +131,7 @@ void Ledger::Unmap(const Operands& operands, const Record& record, Pending* log)
     at = mappings_.erase(at);
     UnmapOne(start, mapping, record, log);
   }
-  if (!found) NoteUnknownFree(log);
+  if (!found) NoteUnknownFree(record, log);
 }
 
 void Ledger::UnmapOne(uint64_t address, const Mapping& mapping, const Record& record,

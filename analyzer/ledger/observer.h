@@ -48,6 +48,14 @@ struct Sample {
   uint64_t second = kUnknownValue;
 };
 
+// A free, release or unmapping that the driver refused.
+struct FailedFree {
+  int64_t time_ns = 0;
+  int32_t result = 0;  // CUresult
+  uint32_t site = 0;   // of the call
+  uint16_t entry = 0;
+};
+
 // All times are of the job's clock. Calls come in order of time within a process, and over several
 // processes as far as their clocks agree.
 class Observer {
@@ -58,6 +66,11 @@ class Observer {
   // A free turned out to have failed: what OnFree reported with `undone` is live after all, perhaps
   // in another slot.
   virtual void OnTakeBack(const Allocation&, const FreeEvent& /*undone*/, int64_t /*time_ns*/) {}
+  // It was not freed, released or unmapped: the driver refused. Comes after OnTakeBack if there is
+  // one.
+  virtual void OnFailedFree(const Allocation&, const FailedFree&) {}
+  // It is counted as freed; then it became clear that the driver had gone before that call.
+  virtual void OnTeardown(const Allocation&, const FreeEvent&) {}
   // The size of imported memory became known by mapping it. The allocation has its new size.
   virtual void OnResize(const Allocation&, uint64_t /*old_bytes*/, int64_t /*time_ns*/) {}
   // Its process ended before others of the job did: never freed, but held no longer.

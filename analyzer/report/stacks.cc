@@ -117,6 +117,24 @@ std::string StackReader::Fingerprint(uint32_t site) const {
   return absl::StrFormat("v1:%016x", hash.value());
 }
 
+uint64_t StackReader::SourceIdentity(uint32_t site) const {
+  const ledger::Site& where = (*sites_)[site];
+  Hash hash;
+  for (const Place& place : Places(where.process, where.native_stack)) {
+    if (place.module != nullptr) hash.Add(IdentityOf(*place.module));
+    for (const symbols::Frame& frame : FramesAt(place)) {
+      if (frame.line > 0 && !NameOf(frame).empty()) {
+        hash.Add(NameOf(frame));
+        hash.Add(frame.file);
+        hash.Add(static_cast<uint64_t>(frame.line));
+      } else {
+        hash.Add(place.module != nullptr ? place.pc - place.module->bias : place.pc);
+      }
+    }
+  }
+  return hash.value();
+}
+
 uint64_t StackReader::Identity(uint32_t site) const {
   const ledger::Site& where = (*sites_)[site];
   Hash hash;

@@ -37,6 +37,9 @@ class StackReader {
 
   // Equal for sites whose frames are at the same places of the same modules, in whatever process.
   uint64_t Identity(uint32_t site) const;
+  // Equal for sites whose frames are on the same lines of the same functions, too: compilers make
+  // several calls out of one, for example of a loop's first round and the rest.
+  uint64_t SourceIdentity(uint32_t site) const;
 
  private:
   struct Place {

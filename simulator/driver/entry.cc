@@ -9,10 +9,12 @@ namespace {
 
 // No destructor: programs call the driver from theirs.
 thread_local constinit const Entry* t_entry = nullptr;
+thread_local constinit bool t_in_host_function = false;
 
 CUresult Refusal(unsigned index, uint64_t call_number) {
   if (!kEntries[index].before_init) {
     if (const CUresult result = CheckUsable(); result != CUDA_SUCCESS) return result;
+    if (t_in_host_function) return CUDA_ERROR_NOT_PERMITTED;
   }
   return InjectedFailure(index, call_number);
 }
@@ -25,6 +27,9 @@ EntryCall::EntryCall(unsigned index) : outer_(t_entry) {
 }
 
 EntryCall::~EntryCall() { t_entry = outer_; }
+
+HostFunctionScope::HostFunctionScope() { t_in_host_function = true; }
+HostFunctionScope::~HostFunctionScope() { t_in_host_function = false; }
 
 const Entry* CurrentEntry() { return t_entry; }
 const char* CurrentSymbol() { return t_entry == nullptr ? "" : t_entry->symbol; }

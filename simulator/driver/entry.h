@@ -55,6 +55,15 @@ class EntryCall {
   CUresult refusal_;
 };
 
+// Lives while the calling thread runs a host function of the program's: that may make no calls.
+class HostFunctionScope {
+ public:
+  HostFunctionScope();
+  ~HostFunctionScope();
+  HostFunctionScope(const HostFunctionScope&) = delete;
+  HostFunctionScope& operator=(const HostFunctionScope&) = delete;
+};
+
 // The entry that the calling thread is in. Never null inside a body, except in threads of our own.
 const Entry* CurrentEntry();
 // Its symbol, for the journal.

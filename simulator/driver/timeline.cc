@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "simulator/driver/driver.h"
+#include "simulator/driver/entry.h"
 
 namespace gputrace::sim {
 namespace {
@@ -48,7 +49,12 @@ void RunFront(Timeline* timeline) {
   timeline->queue.pop_front();
   if (work.run) {
     const Unlocked unlocked;
-    work.run();
+    if (work.host_function) {
+      const HostFunctionScope scope;
+      work.run();
+    } else {
+      work.run();
+    }
   }
   timeline->running = false;
   ++timeline->completed;

@@ -61,6 +61,11 @@ std::string_view KindOf(const ledger::Allocation& allocation) {
   }
 }
 
+// For the driver's journal memory is gone with the call that frees it in a stream's order.
+bool IsPending(const ledger::Allocation& allocation) {
+  return allocation.account == Account::kPoolPending;
+}
+
 }  // namespace
 
 Watcher::Watcher(const ingest::Job& job, truth::Account* account) : job_(job), account_(*account) {}
@@ -73,18 +78,21 @@ void Watcher::Next(const trace::Record& record) {
 }
 
 void Watcher::OnAllocate(const ledger::Allocation& allocation) {
+  if (IsPending(allocation)) return;
   Count(allocation, true);
   const size_t kind = FindKind(KindOf(allocation));
   if (kind != kNoKind) account_.Add(kind, allocation.address, Describe(allocation, true));
 }
 
 void Watcher::OnFree(const ledger::Allocation& allocation, const ledger::FreeEvent&) {
+  if (IsPending(allocation)) return;
   Count(allocation, false);
   const size_t kind = FindKind(KindOf(allocation));
   if (kind != kNoKind) account_.Add(kind, allocation.address, Describe(allocation, false));
 }
 
 void Watcher::OnTakeBack(const ledger::Allocation& allocation, const ledger::FreeEvent&, int64_t) {
+  if (IsPending(allocation)) return;
   Count(allocation, true);
   const size_t kind = FindKind(KindOf(allocation));
   if (kind != kNoKind) account_.TakeBackEnd(kind, allocation.address, allocation.id);

@@ -65,6 +65,7 @@ ledger::Ledger& LedgerFixture::ledger() {
     process.native_stacks = 100;
     process.python_stacks = 100;
     process.threads = 8;
+    process.shares = shares_;
     ledger_ = std::make_unique<ledger::Ledger>(process, &sites_, observers_);
   }
   return *ledger_;

@@ -42,6 +42,7 @@ class LedgerFixture : public ::testing::Test {
     return statistics_.all().accounts[static_cast<size_t>(account)];
   }
   void Observe(ledger::Observer* observer) { observers_.push_back(observer); }
+  void SetShares(ledger::ShareTable* shares) { shares_ = shares; }
 
   // Of the records that follow.
   uint32_t context_ = 1;
@@ -59,6 +60,7 @@ class LedgerFixture : public ::testing::Test {
   std::map<std::string, uint16_t> ids_;
   analyses::Statistics statistics_;
   std::vector<ledger::Observer*> observers_;
+  ledger::ShareTable* shares_ = nullptr;
   std::unique_ptr<ledger::Ledger> ledger_;
 };
 

@@ -99,7 +99,7 @@ TEST_F(LinearLedger, AFailedFreeIsTakenBack) {
   Call("alloc", {100, 0x1000});
   Intent("free", {0x1000});
   EXPECT_EQ(account(Account::kDevice).current, 0u);
-  Complete("free", 4);
+  Complete("free", 700);
   EXPECT_EQ(account(Account::kDevice).current, 100u);
   EXPECT_EQ(account(Account::kDevice).frees, 0u);
   EXPECT_EQ(account(Account::kDevice).allocs, 1u);
@@ -123,7 +123,7 @@ TEST_F(LinearLedger, IntentsOfThreadsDoNotMix) {
   thread_ = 2;
   Intent("free", {0x2000});
   thread_ = 1;
-  Complete("free", 4);
+  Complete("free", 700);
   EXPECT_EQ(account(Account::kDevice).current, 100u);
 }
 
@@ -135,7 +135,7 @@ TEST_F(LinearLedger, ACompletionThatOnlyTellsTheDurationChangesNothing) {
 }
 
 TEST_F(LinearLedger, ACompletionWithoutIntentIsMalformed) {
-  Complete("free", 4);
+  Complete("free", 700);
   EXPECT_EQ(ledger().counters().malformed, 1u);
 }
 

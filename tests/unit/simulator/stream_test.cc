@@ -181,5 +181,18 @@ TEST_F(Simulated, ValuesAreWrittenInOrder) {
   EXPECT_EQ(cuStreamWriteValue32(nullptr, address + 1, 0, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(Simulated, HostFunctionsMayMakeNoCalls) {
+  Start();
+  static CUresult result;
+  result = CUDA_SUCCESS;
+  static void* memory;
+  ASSERT_OK(cuMemHostAlloc(&memory, 4096, 0));
+  EXPECT_OK(cuLaunchHostFunc(
+      nullptr, [](void*) { result = cuMemFreeHost(memory); }, nullptr));
+  EXPECT_OK(cuCtxSynchronize());
+  EXPECT_EQ(result, CUDA_ERROR_NOT_PERMITTED);
+  EXPECT_OK(cuMemFreeHost(memory));
+}
+
 }  // namespace
 }  // namespace gputrace::sim
