@@ -18,7 +18,7 @@ import table
 BOUND_THUNKS = 4
 # Resolvers: wrapped too, with bodies of their own in interpose/resolve.
 RESOLVERS = ("cuGetProcAddress", "cuGetProcAddress_v2")
-OTHER_EXPORTS = ("dlsym", "dlvsym")
+OTHER_EXPORTS = ("dlclose", "dlsym", "dlvsym")
 HEADER = "// Generated from driver_api/ by generate_tracer.py; not to be edited.\n"
 
 
@@ -130,6 +130,9 @@ def body(number, row):
             lines.append(f"  call.Operand({guarded(operand.expression, row)});")
     if row.intent:
         lines.append("  call.CommitIntent();")
+    sampled = takes_driver_memory(row)
+    if sampled:
+        lines.append(f"  MemorySample sample({number});")
     lines += ["  call.BeforeCall();", f"  const CUresult result = next({names});",
               "  call.AfterCall(result);"]
     success = [f"call.OutOperand({guarded(o.expression, row)});" for o in operands if o.out]
@@ -143,8 +146,34 @@ def body(number, row):
     lines.append("  call.Commit();")
     if verbs & {"set_current", "reset"} or row.key == "cuDevicePrimaryCtxRetain":
         lines.append("  if (result == CUDA_SUCCESS) NoteContextChange();")
+    if sampled:
+        lines.append("  if (result == CUDA_SUCCESS) sample.After();")
+    elif "set_current" in verbs:
+        lines.append("  if (result == CUDA_SUCCESS) SampleFirst();")
+    lines += [f"  if (result == CUDA_SUCCESS) {call};" for call in samples_of_keepers(row)]
     lines += ["  return result;", "}"]
     return lines
+
+
+def takes_driver_memory(row):
+    """Whether the driver may take or give back memory of its own by the call."""
+    kinds = {"context", "primary_context", "green_context", "module", "library", "graph_exec"}
+    verbs = {"open", "close", "retain", "release", "reset"}
+    return any(verb in verbs and kinds & set(named) or verb == "set" and "limit" in named
+               for verb, named in row.effects)
+
+
+def samples_of_keepers(row):
+    """Samples of pools and graphs, which keep memory that no call shows."""
+    calls = []
+    for verb, kinds in row.effects:
+        in_order = row.stream_parameter and verb in ("open", "close") and "pool_block" in kinds
+        if in_order or verb == "trim" and "pool" in kinds:
+            pools = [o for o in row.operands if o.role == "pool" and not o.out]
+            calls.append(f"SamplePool({guarded(pools[0].expression, row) if pools else 0})")
+        if verb == "launch" or verb == "trim" and "graph" in kinds:
+            calls.append("SampleGraphMemory()")
+    return sorted(set(calls))
 
 
 def thunks(number, row):

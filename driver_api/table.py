@@ -31,7 +31,7 @@ ROLES = (
 CLASSES = ("record", "observe", "pass")
 CAPTURE_RULES = ("legal", "prohibited", "node")
 # Effects after which an address or a handle may be used again.
-ENDING_VERBS = {"close", "release", "unmap", "reset"}
+ENDING_VERBS = {"close", "release", "unmap", "unbind", "reset"}
 SECTION_KEYS = {"class", "effects", "operands", "context", "capture", "intent", "note", "later"}
 LIST_KEYS = {"effects", "operands"}
 COLUMNS = ["symbol", "base", "suffix", "stream_kind", "since", "first", "last", "header", "params"]
@@ -44,6 +44,7 @@ COLLECTORS = {
     "ArrayBytes",
     "Array3DBytes",
     "MipmapBytes",
+    "AllocationBytes",
     "HashBytes",
     "ShareableHandle",
     "ImportedHandle",

@@ -15,12 +15,6 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
-void ColumnEncoder::Start(const EntryHints* hints, uint32_t hint_count) {
-  hints_ = hints;
-  hint_count_ = hint_count;
-  Restart();
-}
-
 void ColumnEncoder::Restart() {
   records_ = 0;
   sure_records_ = 0;

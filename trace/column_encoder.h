@@ -29,7 +29,15 @@ class ColumnEncoder {
       size_t{kColumnCount} * (64u << 10) + kMaxRanges * 25 + kColumnCount * 4 + 16;
 
   // `hints` is indexed by entry id and must outlive the encoder.
-  void Start(const EntryHints* hints, uint32_t hint_count);
+  void Start(const EntryHints* hints, uint32_t hint_count) {
+    StartInZeroedMemory(hints, hint_count);
+    Restart();
+  }
+  // For an object in memory that was never touched: nor is most of it now.
+  void StartInZeroedMemory(const EntryHints* hints, uint32_t hint_count) {
+    hints_ = hints;
+    hint_count_ = hint_count;
+  }
   // Begins the next block.
   void Restart();
   bool empty() const { return records_ == 0; }

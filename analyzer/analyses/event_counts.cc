@@ -12,8 +12,9 @@ using trace::RecordKind;
 
 void EventCounts::Count(const trace::Record& record) {
   last_ns_ = std::max(last_ns_, record.time_ns);
-  // Notes of the tracer's are no events of the program.
-  if (record.kind == RecordKind::kCompletion || record.kind == RecordKind::kCoverage) return;
+  if (record.kind == RecordKind::kCompletion) return;
+  // What the tracer notes and asks is no event of the program.
+  if (record.kind == RecordKind::kCoverage || record.kind == RecordKind::kSample) return;
   ++total_;
   if (record.kind != RecordKind::kCall && record.kind != RecordKind::kIntent) {
     ++others_[static_cast<size_t>(record.kind)];

@@ -2,11 +2,32 @@
 #include "analyzer/analyses/statistics.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace gputrace::analyses {
 
 using ledger::Account;
 using ledger::Allocation;
+using trace::KindBit;
+using trace::ObjectKind;
+
+namespace {
+
+std::optional<UntracedCause> CauseOf(uint64_t kinds) {
+  const auto any = [&](std::initializer_list<ObjectKind> of) {
+    return std::any_of(of.begin(), of.end(),
+                       [&](ObjectKind kind) { return (kinds & KindBit(kind)) != 0; });
+  };
+  if (any({ObjectKind::kContext, ObjectKind::kPrimaryContext, ObjectKind::kGreenContext})) {
+    return UntracedCause::kContexts;
+  }
+  if (any({ObjectKind::kModule, ObjectKind::kLibrary})) return UntracedCause::kModules;
+  if (any({ObjectKind::kGraphExec})) return UntracedCause::kGraphs;
+  if (any({ObjectKind::kLimit})) return UntracedCause::kLimits;
+  return std::nullopt;
+}
+
+}  // namespace
 
 void AccountStatistics::Add(uint64_t bytes, int64_t time_ns) {
   current += bytes;
@@ -126,6 +147,11 @@ uint64_t Statistics::Traced(int32_t device) {
          current(Account::kGraph);
 }
 
+const char* UntracedCauseName(UntracedCause cause) {
+  constexpr const char* kNames[] = {"contexts", "modules", "graphs", "limits"};
+  return kNames[static_cast<size_t>(cause)];
+}
+
 void Statistics::OnSample(const ledger::Sample& sample) {
   switch (sample.kind) {
     case ledger::SampleKind::kPool:
@@ -138,20 +164,27 @@ void Statistics::OnSample(const ledger::Sample& sample) {
       SetSampled(Account::kGraph, sample.device, &graph_reserved_[{sample.process, sample.device}],
                  sample.first, sample.time_ns);
       return;
-    case ledger::SampleKind::kDeviceMemory: {
-      if (sample.device == ledger::kHost) return;
-      const auto position = static_cast<size_t>(sample.device);
-      if (position >= untraced_.size()) untraced_.resize(position + 1);
-      Untraced& untraced = untraced_[position];
-      untraced.last = {sample.device, sample.time_ns, sample.second - sample.first,
-                       Traced(sample.device)};
-      if (!untraced.any || untraced.last.driver_used > untraced.highest.driver_used) {
-        untraced.highest = untraced.last;
-      }
-      untraced.any = true;
+    case ledger::SampleKind::kDeviceMemory:
+      if (sample.device != ledger::kHost) CompareWithDriver(sample);
       return;
-    }
   }
+}
+
+void Statistics::CompareWithDriver(const ledger::Sample& sample) {
+  const auto position = static_cast<size_t>(sample.device);
+  if (position >= untraced_.size()) untraced_.resize(position + 1);
+  Untraced& untraced = untraced_[position];
+  UntracedSample now{sample.device, sample.time_ns, sample.second - sample.first,
+                     Traced(sample.device), untraced.last.by_cause};
+  UntracedSample& before = last_of_thread_[{sample.process, sample.thread}];
+  const std::optional<UntracedCause> cause = CauseOf(sample.causes);
+  if (cause.has_value() && before.device == sample.device) {
+    now.by_cause[static_cast<size_t>(*cause)] += now.untraced() - before.untraced();
+  }
+  before = now;
+  untraced.last = now;
+  if (!untraced.any || now.driver_used > untraced.highest.driver_used) untraced.highest = now;
+  untraced.any = true;
 }
 
 const DeviceStatistics* Statistics::device(int32_t device) const {

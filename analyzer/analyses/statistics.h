@@ -33,12 +33,19 @@ struct DeviceStatistics {
   AccountStatistics total;  // over ledger::kDeviceAccounts; its counters stay 0
 };
 
+// What the driver takes for itself, as far as samples around single calls show it.
+enum class UntracedCause : uint8_t { kContexts, kModules, kGraphs, kLimits };
+inline constexpr size_t kUntracedCauses = 4;
+// "contexts", …
+const char* UntracedCauseName(UntracedCause cause);
+
 // The driver's own count of a device's used memory beside what was traced at that moment.
 struct UntracedSample {
   int32_t device = ledger::kHost;
   int64_t time_ns = 0;
-  uint64_t driver_used = 0;  // by all processes
-  uint64_t traced = 0;       // ours: device + arrays + vmm + pools + graphs
+  uint64_t driver_used = 0;                         // by all processes
+  uint64_t traced = 0;                              // ours: device + arrays + vmm + pools + graphs
+  std::array<int64_t, kUntracedCauses> by_cause{};  // up to then; the rest has no known cause
 
   int64_t untraced() const {
     return static_cast<int64_t>(driver_used) - static_cast<int64_t>(traced);
@@ -77,6 +84,7 @@ class Statistics final : public ledger::Observer {
   void SetSampled(ledger::Account account, int32_t device, uint64_t* last, uint64_t bytes,
                   int64_t time_ns);
   uint64_t Traced(int32_t device);
+  void CompareWithDriver(const ledger::Sample& sample);
 
   DeviceStatistics all_;
   std::vector<DeviceStatistics> by_device_;  // by device + 1
@@ -84,6 +92,8 @@ class Statistics final : public ledger::Observer {
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, uint64_t> pool_reserved_;
   absl::flat_hash_map<std::pair<uint32_t, int32_t>, uint64_t> graph_reserved_;
   std::vector<Untraced> untraced_;  // by device
+  // The last sample of each (process, thread): what its next one may be compared with.
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, UntracedSample> last_of_thread_;
 };
 
 }  // namespace gputrace::analyses

@@ -95,6 +95,12 @@ class Dumper {
     return text;
   }
 
+  // What names the operands: of a sample, the entry is the call that it was taken after.
+  static const trace::EntryDescriptor* Describing(const trace::Record& record,
+                                                  const trace::EntryDescriptor* entry) {
+    return record.kind == RecordKind::kSample ? nullptr : entry;
+  }
+
   void DumpText(const ingest::TimedRecord& timed) {
     const trace::Record& record = timed.record;
     const trace::Dictionary& dictionary = DictionaryOf(timed.process);
@@ -106,8 +112,11 @@ class Dumper {
     absl::StrAppend(&line, dictionary.thread(record.thread).tid, " ");
     const std::string kind(analyses::RecordKindName(record.kind));
     absl::StrAppend(&line, report::PadRight(kind, 10), " ");
-    if (entry != nullptr) absl::StrAppend(&line, report::EscapeForTerminal(entry->symbol), " ");
-    absl::StrAppend(&line, OperandsText(record, entry, dictionary));
+    if (entry != nullptr) {
+      absl::StrAppend(&line, record.kind == RecordKind::kSample ? "after " : "",
+                      report::EscapeForTerminal(entry->symbol), " ");
+    }
+    absl::StrAppend(&line, OperandsText(record, Describing(record, entry), dictionary));
     if (record.kind != RecordKind::kIntent && record.result != 0) {
       absl::StrAppend(&line, " result=", record.result);
     }
@@ -142,11 +151,12 @@ class Dumper {
     const int32_t device = dictionary.context(record.context).device;
     json["device"] = device < 0 ? Json(nullptr) : Json(device);
     Json operands = Json::object();
-    const size_t first = entry != nullptr ? FirstOperand(record, *entry) : 0;
+    const trace::EntryDescriptor* describing = Describing(record, entry);
+    const size_t first = describing != nullptr ? FirstOperand(record, *describing) : 0;
     for (size_t i = 0; i < record.operands.size(); ++i) {
-      const bool known = entry != nullptr && first + i < entry->operands.size();
+      const bool known = describing != nullptr && first + i < describing->operands.size();
       const std::string text = known ? "" : TextOf(record, i, dictionary);
-      operands[known ? entry->operands[first + i].name : NameOf(record, first + i)] =
+      operands[known ? describing->operands[first + i].name : NameOf(record, first + i)] =
           text.empty() ? Json(record.operands[i]) : Json(text);
     }
     json["operands"] = std::move(operands);

@@ -234,8 +234,17 @@ void Summary::PrintUntraced(Output* out) {
     out->Write(absl::StrCat(
         "  ", session_.DeviceName(sample.device), " at ", report::FormatDuration(sample.time_ns),
         ": ", FormatBytes(sample.driver_used), " in use, ", FormatBytes(sample.traced), " traced, ",
-        report::FormatBytesDelta(untraced),
-        " untraced (contexts, modules, rounding, other processes)\n"));
+        report::FormatBytesDelta(untraced), " untraced\n"));
+    std::string causes;
+    int64_t rest = untraced;
+    for (size_t i = 0; i < analyses::kUntracedCauses; ++i) {
+      if (sample.by_cause[i] == 0) continue;
+      rest -= sample.by_cause[i];
+      absl::StrAppend(&causes, report::FormatBytesDelta(sample.by_cause[i]), " by ",
+                      analyses::UntracedCauseName(static_cast<analyses::UntracedCause>(i)), ", ");
+    }
+    out->Write(absl::StrCat("    ", causes, report::FormatBytesDelta(rest),
+                            " before the first sample, by rounding or by other processes\n"));
   }
 }
 
@@ -295,6 +304,15 @@ Json Summary::UntracedJson() const {
     one["driver_used"] = sample.driver_used;
     one["traced"] = sample.traced;
     one["untraced"] = sample.untraced();
+    int64_t rest = sample.untraced();
+    Json causes;
+    for (size_t i = 0; i < analyses::kUntracedCauses; ++i) {
+      causes[analyses::UntracedCauseName(static_cast<analyses::UntracedCause>(i))] =
+          sample.by_cause[i];
+      rest -= sample.by_cause[i];
+    }
+    causes["other"] = rest;
+    one["causes"] = std::move(causes);
     json.push_back(std::move(one));
   }
   return json;

@@ -30,6 +30,7 @@ struct Allocation {
   uint8_t flags = 0;        // trace::RecordFlags of the record that made it
   uint32_t references = 1;  // handles of VMM memory, openings of an import, retains of a context
   uint32_t mappings = 0;    // of VMM memory
+  uint32_t bindings = 0;    // … to multicast objects
   uint64_t pool = 0;        // handle of the pool a block is from; 0 if unknown
   uint64_t stream = 0;      // handle of the stream in whose order a block was allocated
   bool primary = false;     // of a context: a device's primary one

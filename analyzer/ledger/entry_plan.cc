@@ -46,6 +46,12 @@ std::optional<Action> ActionOf(Verb verb, uint64_t kinds) {
     case Verb::kUnmap:
       if (kinds & KindBit(ObjectKind::kMapping)) return Action::kUnmap;
       return std::nullopt;
+    case Verb::kBind:
+      if (kinds & KindBit(ObjectKind::kMulticast)) return Action::kBind;
+      return std::nullopt;
+    case Verb::kUnbind:
+      if (kinds & KindBit(ObjectKind::kMulticast)) return Action::kUnbind;
+      return std::nullopt;
     case Verb::kReset:
       if (kinds & kPrimary) return Action::kResetPrimary;
       return std::nullopt;
@@ -93,6 +99,7 @@ EntryPlan::EntryPlan(const trace::EntryDescriptor& descriptor) : EntryPlan() {
   intent = descriptor.intent;
   for (const trace::Effect& effect : descriptor.effects) {
     if (effect.kinds == 0) continue;
+    kinds |= effect.kinds;
     const std::optional<Action> action = ActionOf(effect.verb, effect.kinds);
     if (!action.has_value()) continue;
     const auto kind = static_cast<ObjectKind>(std::countr_zero(effect.kinds));
@@ -103,6 +110,8 @@ EntryPlan::EntryPlan(const trace::EntryDescriptor& descriptor) : EntryPlan() {
     const auto role = static_cast<size_t>(operand.role);
     if (role >= in.size()) continue;  // of a newer version
     int8_t& position = operand.out ? out[role] : in[role];
+    const bool is_second = operand.role == Role::kHandle && !operand.out && position != kAbsent;
+    if (is_second && second_handle == kAbsent) second_handle = static_cast<int8_t>(i);
     if (position == kAbsent) position = static_cast<int8_t>(i);
     if (!operand.out) ++in_operands;
   }

@@ -18,11 +18,14 @@ namespace gputrace::ledger {
 enum class Action : uint8_t {
   kOpen,
   kImport,  // a handle of memory that belongs to another process
+  kExport,
   kClose,
   kRelease,  // takes back one of several references
   kRetainHandle,
   kMap,
   kUnmap,
+  kBind,
+  kUnbind,
   kOpenContext,
   kCloseContext,
   kRetainContext,
@@ -37,7 +40,6 @@ enum class Action : uint8_t {
   kSampleGraph,
   kGraphAddress,  // an address that a graph will allocate
   kLaunch,
-  kExport,
   kSyncStream,
   kSyncContext,
   kSyncEvent,
@@ -60,6 +62,8 @@ struct EntryPlan {
   bool known = false;  // the trace describes the entry
   bool intent = false;
   uint8_t in_operands = 0;
+  uint64_t kinds = 0;              // KindBit()s of all that it has an effect on
+  int8_t second_handle = kAbsent;  // what is bound; the first is what it is bound to
   absl::InlinedVector<Step, 2> steps;
   Positions in{};   // role -> position of the first in operand of that role
   Positions out{};  // role -> position of the first out operand of that role
@@ -79,6 +83,7 @@ class Operands {
   bool Out(trace::Role role, uint64_t* value) const { return At(plan_.out, role, value); }
   // An out operand if there is one: what came of the call. Else the in operand.
   bool Any(trace::Role role, uint64_t* value) const { return Out(role, value) || In(role, value); }
+  bool SecondHandle(uint64_t* value) const { return At(plan_.second_handle, value); }
   uint64_t InOr(trace::Role role, uint64_t fallback) const {
     uint64_t value = fallback;
     In(role, &value);
@@ -94,7 +99,9 @@ class Operands {
 
  private:
   bool At(const EntryPlan::Positions& positions, trace::Role role, uint64_t* value) const {
-    const int8_t position = positions[static_cast<size_t>(role)];
+    return At(positions[static_cast<size_t>(role)], value);
+  }
+  bool At(int8_t position, uint64_t* value) const {
     if (position < 0 || static_cast<size_t>(position) >= values_.size()) return false;
     *value = values_[static_cast<size_t>(position)];
     return true;

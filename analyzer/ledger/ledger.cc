@@ -115,6 +115,9 @@ void Ledger::RunStep(const Step& step, const Operands& operands, const Record& r
       return Open(step, operands, record);
     case Action::kImport:
       return Import(operands, record);
+    case Action::kExport:
+      Export(operands);
+      return Share(operands);
     case Action::kClose:
       return Close(step, operands, record, log);
     case Action::kRelease:
@@ -125,6 +128,10 @@ void Ledger::RunStep(const Step& step, const Operands& operands, const Record& r
       return Map(operands, record);
     case Action::kUnmap:
       return Unmap(operands, record, log);
+    case Action::kBind:
+      return Bind(operands);
+    case Action::kUnbind:
+      return Unbind(operands, record, log);
     case Action::kOpenContext:
       return OpenContext(operands, record);
     case Action::kCloseContext:
@@ -156,8 +163,6 @@ void Ledger::RunStep(const Step& step, const Operands& operands, const Record& r
       }
       return;
     }
-    case Action::kExport:
-      return Export(operands);
     case Action::kLaunch:
       if (InCapture(operands)) return;
       [[fallthrough]];
@@ -248,6 +253,21 @@ void Ledger::TakeBack(Pending* log, const Record& record) {
         mappings_[undo->address] = mapping;
         break;
       }
+      case Undo::Kind::kPromoted:
+        mappings_[undo->address].alias_slot = restored[undo->allocation.id];
+        break;
+      case Undo::Kind::kUnbound: {
+        Binding binding = undo->binding;
+        if (const auto moved = restored.find(binding.id); moved != restored.end()) {
+          binding.slot = moved->second;
+        }
+        ++objects_.At(binding.slot)->bindings;
+        bindings_[undo->binding_key] = binding;
+        break;
+      }
+      case Undo::Kind::kCurrentPool:
+        current_pools_[undo->allocation.device] = undo->allocation.pool;
+        break;
       case Undo::Kind::kUnknownFree:
         --counters_.unknown_frees;
         --unknown_frees_[undo->unknown];

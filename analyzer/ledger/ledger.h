@@ -7,6 +7,7 @@
 #define GPUTRACE_ANALYZER_LEDGER_LEDGER_H_
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -74,14 +75,33 @@ class Ledger {
     uint64_t id = 0;                           // … which must still be this one
     uint32_t alias_slot = ObjectTable::kNone;  // what the mapping counts for in the alias account
   };
+  struct Binding {
+    uint32_t slot = 0;  // of the memory
+    uint64_t id = 0;
+  };
+  // Of a multicast object by its id: where in it, and on which device.
+  using BindingKey = std::tuple<uint64_t, uint64_t, int32_t>;
   // One thing that an intent did, to be taken back if the call fails.
   struct Undo {
-    enum class Kind : uint8_t { kFreed, kReleased, kUnmapped, kUnknownFree, kContext, kPending };
+    enum class Kind : uint8_t {
+      kFreed,
+      kReleased,
+      kUnmapped,
+      kPromoted,
+      kUnbound,
+      kCurrentPool,
+      kUnknownFree,
+      kContext,
+      kPending
+    };
     Kind kind = Kind::kFreed;
-    Allocation allocation;  // kFreed: as it was. kReleased: whose reference
-    FreeEvent event;        // kFreed
-    uint64_t address = 0;   // kUnmapped
+    // kFreed: as it was. kReleased: whose reference. kCurrentPool: the pool, and of which device.
+    Allocation allocation;
+    FreeEvent event;       // kFreed
+    uint64_t address = 0;  // kUnmapped, kPromoted: of the mapping
     Mapping mapping;
+    BindingKey binding_key;  // kUnbound
+    Binding binding;
     uint32_t context = 0;  // kContext
     ContextState state;
     StreamOrder::FreeId free;        // kPending
@@ -94,6 +114,10 @@ class Ledger {
     uint32_t python_stack = 0;
     absl::InlinedVector<uint64_t, 4> operands;
     std::vector<Undo> undo;
+  };
+  struct SharedMemory {
+    uint32_t slot = 0;
+    uint64_t id = 0;
   };
   struct PoolState {
     int32_t device = kHost;
@@ -126,18 +150,29 @@ class Ledger {
   // Where its memory is; `kHost` for host memory.
   int32_t Locate(trace::ObjectKind kind, const Operands& operands, const trace::Record& record,
                  uint64_t* pool);
+  int32_t DeviceOfStream(const Operands& operands, const trace::Record& record);
   bool InCapture(const Operands& operands) const;
 
   // ledger_vmm.cc: reference-counted memory and its mappings.
   void Import(const Operands& operands, const trace::Record& record);
+  void Export(const Operands& operands);
+  Allocation* Exported(const Operands& operands, uint64_t handle);
   void RetainHandle(const Operands& operands);
   void Map(const Operands& operands, const trace::Record& record);
   void Unmap(const Operands& operands, const trace::Record& record, Pending* log);
   void UnmapOne(uint64_t address, const Mapping& mapping, const trace::Record& record,
                 Pending* log);
+  void PromoteMapping(const Allocation& memory, const trace::Record& record, Pending* log);
   void EndIfUnreferenced(Allocation* memory, const trace::Record& record, Pending* log);
   void AddMapping(uint64_t address, uint64_t size, Allocation* memory, const trace::Record& record);
   Allocation* BehindMapping(const Mapping& mapping);
+  Allocation* MappedAt(uint64_t address);
+
+  // ledger_multicast.cc: what holds memory without a handle or an address of its own.
+  void Bind(const Operands& operands);
+  void Unbind(const Operands& operands, const trace::Record& record, Pending* log);
+  void UnbindOne(const BindingKey& key, const trace::Record& record, Pending* log);
+  void UnbindAll(uint64_t multicast, const trace::Record& record, Pending* log);
 
   // ledger_contexts.cc
   void OpenContext(const Operands& operands, const trace::Record& record);
@@ -145,6 +180,7 @@ class Ledger {
   void RetainContext(const Operands& operands, const trace::Record& record);
   void ReleaseContext(const Operands& operands, const trace::Record& record, Pending* log);
   void RetainPrimary(const Operands& operands, const trace::Record& record);
+  void HoldPrimary(uint32_t context, const trace::Record& record);
   void ReleasePrimary(const Operands& operands, const trace::Record& record, Pending* log);
   void ResetPrimary(const Operands& operands, const trace::Record& record, Pending* log);
   void DropReference(uint32_t context, const trace::Record& record, Pending* log);
@@ -159,6 +195,7 @@ class Ledger {
 
   // ledger_samples.cc: pools, and what the driver says of itself.
   void OpenPool(const Operands& operands, uint64_t pool);
+  void ForgetPool(uint64_t pool, Pending* log);
   void LearnPool(const Step& step, const Operands& operands);
   void SamplePool(const Operands& operands, const trace::Record& record);
   void SampleDevice(const Operands& operands, const trace::Record& record);
@@ -166,7 +203,7 @@ class Ledger {
   bool DeviceOfLocation(const Operands& operands, int32_t* device) const;
 
   // ledger_sharing.cc
-  void Export(const Operands& operands);
+  void Share(const Operands& operands);
   void JoinShare(const Operands& operands, Allocation* allocation);
 
   int32_t DeviceOfOrdinal(uint64_t ordinal) const;
@@ -184,13 +221,14 @@ class Ledger {
   ObjectTable objects_;
   ContextTable contexts_;
   absl::btree_map<uint64_t, Mapping> mappings_;  // by address
+  absl::btree_map<BindingKey, Binding> bindings_;
+  absl::flat_hash_map<uint64_t, SharedMemory> exports_;  // by descriptor, of this process's memory
   absl::flat_hash_map<uint64_t, PoolState> pools_;
   absl::flat_hash_map<int32_t, uint64_t> current_pools_;  // by device, where it was set
   // Addresses that graphs' allocation nodes own. Their memory is the graph's, which is sampled.
   absl::flat_hash_map<uint64_t, uint64_t> graph_addresses_;
   std::vector<Pending> pending_;  // by thread id
   StreamOrder stream_order_;
-  absl::flat_hash_map<uint64_t, uint64_t> exported_;  // descriptor -> id of the memory
   UnknownFrees unknown_frees_;
   uint64_t next_id_ = 1;
   LedgerCounters counters_;

@@ -88,11 +88,19 @@ void Ledger::RetainPrimary(const Operands& operands, const Record& record) {
   const uint32_t context = operands.Out(Role::kContext, &handle) && handle != 0
                                ? contexts_.NamePrimary(handle, device)
                                : contexts_.Primary(device);
+  HoldPrimary(context, record);
+}
+
+// The first to hold a primary context makes it; one whose handle is unknown is no object yet.
+void Ledger::HoldPrimary(uint32_t context, const Record& record) {
   ContextState& state = contexts_[context];
   ++state.references;
-  if (state.alive) return;
   state.alive = true;
-  if (objects_.FindHandle(ObjectKind::kContext, state.handle) != nullptr) return;
+  if (state.handle == 0 || objects_.FindHandle(ObjectKind::kContext, state.handle) != nullptr) {
+    return;
+  }
+  // Describing may meet a context for the first time, which moves the others.
+  const int32_t device = state.device;
   Allocation object = Describe(ObjectKind::kContext, state.handle, record);
   object.context = context;
   object.device = device;
@@ -163,13 +171,13 @@ void Ledger::LinkGreenContext(const Operands& operands) {
 }
 
 // It holds the primary context of its device as long as it lives (cuda.h: cuGreenCtxCreate).
-void Ledger::OpenGreenContext(const Operands& operands, const Record&) {
+void Ledger::OpenGreenContext(const Operands& operands, const Record& record) {
   uint64_t ordinal = 0;
   uint64_t green = 0;
   if (!operands.In(Role::kDevice, &ordinal) || !operands.Out(Role::kContext, &green)) return;
   const int32_t device = DeviceOfOrdinal(ordinal);
   contexts_.CreateGreen(green, device);
-  ++contexts_[contexts_.Primary(device)].references;
+  HoldPrimary(contexts_.Primary(device), record);
 }
 
 }  // namespace gputrace::ledger

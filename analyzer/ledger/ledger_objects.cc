@@ -52,7 +52,7 @@ int32_t Ledger::Locate(ObjectKind kind, const Operands& operands, const Record& 
       DeviceOfLocation(operands, &device);
       return device;
     case ObjectKind::kPoolBlock: {
-      device = DeviceOfRecord(record);
+      device = DeviceOfStream(operands, record);
       *pool = operands.InOr(Role::kPool, 0);
       if (*pool == 0) {
         const auto current = current_pools_.find(device);
@@ -64,9 +64,18 @@ int32_t Ledger::Locate(ObjectKind kind, const Operands& operands, const Record& 
     case ObjectKind::kPool:
       if (DeviceOfLocation(operands, &device)) return device;
       return kHost;
+    case ObjectKind::kGreenContext:
+      return DeviceOfOrdinal(operands.InOr(Role::kDevice, ~uint64_t{0}));
     default:
       return DeviceOfRecord(record);
   }
+}
+
+// Streams may be used while another device's context is current.
+int32_t Ledger::DeviceOfStream(const Operands& operands, const Record& record) {
+  const Allocation* stream =
+      objects_.FindHandle(ObjectKind::kStream, operands.InOr(Role::kStream, 0));
+  return stream != nullptr ? stream->device : DeviceOfRecord(record);
 }
 
 bool Ledger::InCapture(const Operands& operands) const {
@@ -97,10 +106,17 @@ void Ledger::Open(const Step& step, const Operands& operands, const Record& reco
   Allocation allocation = Describe(step.kind, key, record);
   operands.Any(Role::kSize, &allocation.bytes);
   allocation.device = Locate(step.kind, operands, record, &allocation.pool);
-  if (step.kind == ObjectKind::kIpcImport) {
-    allocation.pool = operands.InOr(Role::kPool, 0);
-    JoinShare(operands, &allocation);
+  // Pools' memory belongs to no context, in whatever process.
+  if (step.kind == ObjectKind::kIpcImport && operands.In(Role::kPool, &allocation.pool)) {
+    allocation.context = 0;
   }
+  // What is made in a green context belongs to the primary context behind it, whatever is current.
+  if (const uint32_t primary = contexts_.PrimaryOfGreen(operands.InOr(Role::kContext, 0));
+      primary != 0) {
+    allocation.context = primary;
+    allocation.device = contexts_[primary].device;
+  }
+  if (step.kind == ObjectKind::kIpcImport) JoinShare(operands, &allocation);
   if (step.kind == ObjectKind::kPoolBlock) {
     const StreamCall call = StreamOf(operands, record);
     allocation.stream = call.stream;
@@ -128,6 +144,7 @@ void Ledger::Close(const Step& step, const Operands& operands, const Record& rec
     return;
   }
   if (key == 0) return;  // does nothing by definition
+  if (step.kind == ObjectKind::kPool) ForgetPool(key, log);
   Allocation* allocation = objects_.Find(step.kind, key);
   if (allocation != nullptr && MayClose(step.kinds, allocation->kind)) {
     if (step.kind == ObjectKind::kGreenContext) {

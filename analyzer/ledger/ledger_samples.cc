@@ -13,8 +13,10 @@ using trace::SampleSource;
 
 namespace {
 
-// Values of CUmemLocationType, CUmemPool_attribute and CUgraphMem_attribute (cuda.h).
+// Values of CUmemLocationType, CUmemAllocationType, CUmemPool_attribute and CUgraphMem_attribute
+// (cuda.h).
 constexpr uint64_t kLocationDevice = 1;
+constexpr uint64_t kAllocationManaged = 2;
 constexpr uint64_t kPoolReserved = 5;
 constexpr uint64_t kPoolUsed = 7;
 constexpr uint64_t kGraphUsed = 0;
@@ -34,6 +36,25 @@ bool Ledger::DeviceOfLocation(const Operands& operands, int32_t* device) const {
 void Ledger::OpenPool(const Operands& operands, uint64_t pool) {
   PoolState& state = pools_[pool];
   state.located = DeviceOfLocation(operands, &state.device);
+  // Of managed memory nobody knows where it is.
+  if (operands.InOr(Role::kAttribute, 0) == kAllocationManaged) state.device = kHost;
+}
+
+// A device whose current pool is destroyed goes back to its default pool (header).
+void Ledger::ForgetPool(uint64_t pool, Pending* log) {
+  for (auto current = current_pools_.begin(); current != current_pools_.end();) {
+    const auto next = std::next(current);
+    if (current->second == pool) {
+      if (log != nullptr) {
+        Undo& undo = log->undo.emplace_back();
+        undo.kind = Undo::Kind::kCurrentPool;
+        undo.allocation.device = current->first;
+        undo.allocation.pool = pool;
+      }
+      current_pools_.erase(current);
+    }
+    current = next;
+  }
 }
 
 void Ledger::LearnPool(const Step&, const Operands& operands) {
@@ -48,7 +69,7 @@ void Ledger::LearnPool(const Step&, const Operands& operands) {
     return;  // sets something else of the pool
   }
   if (is_answer) {
-    pools_[pool] = {device, true};
+    pools_.try_emplace(pool, PoolState{device, true});
   } else {
     current_pools_[device] = pool;
   }
@@ -123,6 +144,7 @@ void Ledger::ApplySampleRecord(const Record& record) {
   Sample sample;
   sample.process = process_.process;
   sample.time_ns = record.time_ns;
+  sample.thread = record.thread;
   sample.device = DeviceOfOrdinal(operand(SampleOperand::kDevice));
   sample.object = operand(SampleOperand::kObject);
   sample.first = operand(SampleOperand::kValue0);
@@ -130,6 +152,8 @@ void Ledger::ApplySampleRecord(const Record& record) {
     case SampleSource::kMemGetInfo:
       sample.kind = SampleKind::kDeviceMemory;
       sample.second = operand(SampleOperand::kValue1);
+      if (sample.first > sample.second) return;
+      sample.causes = PlanOf(record.entry).kinds;
       break;
     case SampleSource::kPool:
       sample.kind = SampleKind::kPool;

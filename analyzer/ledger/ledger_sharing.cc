@@ -4,27 +4,22 @@
 
 namespace gputrace::ledger {
 
-using trace::ObjectKind;
 using trace::Role;
 
-void Ledger::Export(const Operands& operands) {
-  uint64_t key = 0;
+void Ledger::Share(const Operands& operands) {
+  uint64_t address = 0;
   uint64_t token = 0;
-  const Allocation* memory = nullptr;
-  if (operands.In(Role::kAddress, &key)) {
-    memory = objects_.FindPointer(key);
-  } else if (operands.In(Role::kHandle, &key)) {
-    memory = objects_.FindHandle(ObjectKind::kVmmHandle, key);
+  if (process_.shares == nullptr || !operands.In(Role::kAddress, &address) ||
+      !operands.Out(Role::kIpcHandle, &token) || token == 0) {
+    return;
   }
+  const Allocation* memory = objects_.FindPointer(address);
   if (memory == nullptr) return;
-  if (operands.Out(Role::kIpcHandle, &token) && token != 0 && process_.shares != nullptr) {
-    // The same handle again is the same memory, unless that has been freed since.
-    const uint32_t known = process_.shares->Find(token);
-    if (known == 0 || (*process_.shares)[known].id != memory->id) {
-      process_.shares->Export(token, *memory);
-    }
+  // The same handle again is the same memory, unless that has been freed since.
+  const uint32_t known = process_.shares->Find(token);
+  if (known == 0 || (*process_.shares)[known].id != memory->id) {
+    process_.shares->Export(token, *memory);
   }
-  if (operands.Out(Role::kFd, &token)) exported_[token] = memory->id;
 }
 
 // An import says neither how large it is nor where; the export does.

@@ -16,25 +16,13 @@ void Ledger::Import(const Operands& operands, const Record& record) {
     ++counters_.malformed;
     return;
   }
-  if (Allocation* existing = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
-      existing != nullptr) {
+  Allocation* existing = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
+  if (existing == nullptr) existing = Exported(operands, handle);
+  if (existing != nullptr) {
     // This process has it already: one more reference.
     ++existing->references;
+    objects_.Show(*existing);
     return;
-  }
-  uint64_t descriptor = 0;
-  const auto exported =
-      operands.In(Role::kFd, &descriptor) ? exported_.find(descriptor) : exported_.end();
-  if (exported != exported_.end()) {
-    // Its handle was released, but a mapping has kept it: the old value names it again.
-    for (const auto& [address, mapping] : mappings_) {
-      Allocation* memory = BehindMapping(mapping);
-      if (memory == nullptr || memory->id != exported->second || memory->address != handle)
-        continue;
-      ++memory->references;
-      objects_.Show(*memory);
-      return;
-    }
   }
   Allocation allocation = Describe(ObjectKind::kVmmHandle, handle, record);
   allocation.account = Account::kAlias;
@@ -42,10 +30,36 @@ void Ledger::Import(const Operands& operands, const Record& record) {
   Allocate(allocation);
 }
 
+void Ledger::Export(const Operands& operands) {
+  uint64_t handle = 0;
+  uint64_t descriptor = 0;
+  if (!operands.In(Role::kHandle, &handle) || !operands.Out(Role::kFd, &descriptor)) return;
+  const Allocation* memory = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
+  if (memory != nullptr) exports_[descriptor] = {memory->slot, memory->id};
+}
+
+// This process's own memory, if that is what the descriptor stands for. There may be no handle to
+// it any more, only mappings. Descriptors are used again: the handle must be the same, too.
+Allocation* Ledger::Exported(const Operands& operands, uint64_t handle) {
+  const auto found = exports_.find(operands.InOr(Role::kFd, ~uint64_t{0}));
+  if (found == exports_.end()) return nullptr;
+  Allocation* memory = objects_.At(found->second.slot);
+  const bool same = memory->live && memory->id == found->second.id && memory->address == handle;
+  return same ? memory : nullptr;
+}
+
 Allocation* Ledger::BehindMapping(const Mapping& mapping) {
   if (mapping.slot == ObjectTable::kNone) return nullptr;
   Allocation* memory = objects_.At(mapping.slot);
   return memory->live && memory->id == mapping.id ? memory : nullptr;
+}
+
+// Null: nothing, or it is not known what.
+Allocation* Ledger::MappedAt(uint64_t address) {
+  auto mapping = mappings_.upper_bound(address);
+  if (mapping == mappings_.begin()) return nullptr;
+  --mapping;
+  return address - mapping->first < mapping->second.size ? BehindMapping(mapping->second) : nullptr;
 }
 
 void Ledger::RetainHandle(const Operands& operands) {
@@ -55,12 +69,7 @@ void Ledger::RetainHandle(const Operands& operands) {
     ++counters_.malformed;
     return;
   }
-  Allocation* memory = nullptr;
-  auto mapping = mappings_.upper_bound(address);
-  if (mapping != mappings_.begin()) {
-    --mapping;
-    if (address - mapping->first < mapping->second.size) memory = BehindMapping(mapping->second);
-  }
+  Allocation* memory = MappedAt(address);
   if (memory == nullptr) memory = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
   if (memory == nullptr) return;
   ++memory->references;
@@ -85,7 +94,9 @@ void Ledger::Map(const Operands& operands, const Record& record) {
     mappings_.erase(address);
     UnmapOne(address, old, record, nullptr);
   }
-  AddMapping(address, size, objects_.FindHandle(ObjectKind::kVmmHandle, handle), record);
+  Allocation* memory = objects_.FindHandle(ObjectKind::kVmmHandle, handle);
+  if (memory == nullptr) memory = objects_.FindHandle(ObjectKind::kMulticast, handle);
+  AddMapping(address, size, memory, record);
 }
 
 void Ledger::AddMapping(uint64_t address, uint64_t size, Allocation* memory, const Record& record) {
@@ -145,11 +156,35 @@ void Ledger::UnmapOne(uint64_t address, const Mapping& mapping, const Record& re
   Allocation* memory = BehindMapping(mapping);
   if (memory == nullptr) return;
   if (memory->mappings > 0) --memory->mappings;
+  if (!is_alias && memory->mappings > 0) PromoteMapping(*memory, record, log);
   EndIfUnreferenced(memory, record, log);
 }
 
+// Of n mappings of one memory n - 1 count as aliases. The one that did not is gone.
+void Ledger::PromoteMapping(const Allocation& memory, const Record& record, Pending* log) {
+  for (auto& [address, mapping] : mappings_) {
+    if (mapping.slot != memory.slot || mapping.id != memory.id) continue;
+    if (mapping.alias_slot == ObjectTable::kNone) continue;
+    const Allocation& alias = *objects_.At(mapping.alias_slot);
+    if (log != nullptr) {
+      Undo& undo = log->undo.emplace_back();
+      undo.kind = Undo::Kind::kPromoted;
+      undo.address = address;
+      undo.allocation.id = alias.id;
+    }
+    mapping.alias_slot = ObjectTable::kNone;
+    End(alias, FreeCause::kCall, record, log);
+    return;
+  }
+}
+
 void Ledger::EndIfUnreferenced(Allocation* memory, const Record& record, Pending* log) {
-  if (memory->references > 0 || memory->mappings > 0) return;
+  if (memory->references > 0 || memory->mappings > 0 || memory->bindings > 0) return;
+  if (memory->kind == ObjectKind::kMulticast) {
+    const uint32_t slot = memory->slot;
+    UnbindAll(memory->id, record, log);
+    memory = objects_.At(slot);
+  }
   End(*memory, FreeCause::kCall, record, log);
 }
 

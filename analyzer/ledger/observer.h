@@ -38,6 +38,10 @@ struct Sample {
   SampleKind kind = SampleKind::kDeviceMemory;
   int32_t device = kHost;
   uint64_t object = 0;  // the pool's handle
+  uint32_t thread = 0;  // that asked
+  // Of kDeviceMemory: KindBit()s of what the call before it made or ended, 0 if it stands for
+  // itself. Then the same thread's sample before it was taken before that call.
+  uint64_t causes = 0;
   // kDeviceMemory: free and total. Otherwise the bytes reserved and used at that moment.
   // kUnknownValue: not part of this sample.
   uint64_t first = kUnknownValue;

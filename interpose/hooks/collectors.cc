@@ -157,6 +157,15 @@ uint64_t MipmapBytes(CUmipmappedArray array, const CUDA_ARRAY3D_DESCRIPTOR& desc
   return DescriptorBytes(descriptor) * 4 / 3;
 }
 
+uint64_t AllocationBytes(CUdeviceptr address) {
+  size_t size = 0;
+  if (driver().mem_get_address_range == nullptr ||
+      driver().mem_get_address_range(nullptr, &size, address) != CUDA_SUCCESS) {
+    return 0;
+  }
+  return size;
+}
+
 uint64_t HashBytes(const void* data, size_t size) {
   if (data == nullptr) return 0;
   const auto* bytes = static_cast<const uint8_t*>(data);

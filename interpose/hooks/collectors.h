@@ -24,6 +24,10 @@ uint64_t ArrayBytes(CUarray array);
 uint64_t Array3DBytes(CUarray array, const CUDA_ARRAY3D_DESCRIPTOR& descriptor);
 uint64_t MipmapBytes(CUmipmappedArray array, const CUDA_ARRAY3D_DESCRIPTOR& descriptor);
 
+// Bytes of the allocation that an address lies in, as the driver says: of memory that another
+// process has allocated no call tells them.
+uint64_t AllocationBytes(CUdeviceptr address);
+
 // For handles that are larger than an operand: the same bytes give the same nonzero value.
 uint64_t HashBytes(const void* data, size_t size);
 

@@ -13,6 +13,7 @@
 
 #include "interpose/hooks/collectors.h"
 #include "interpose/record/recorder.h"
+#include "interpose/record/samples.h"
 #include "interpose/resolve/coverage.h"
 #include "interpose/resolve/wrappers.h"
 

@@ -41,8 +41,15 @@ void DefineDevice(ThreadState* state, int ordinal) {
   PublishDefinition(state, definition);
 }
 
+// Under the session's ring lock. Does nothing before the program has initialised the driver.
 void DefineDriver(ThreadState* state) {
   const Driver& d = driver();
+  int count = 0;
+  if (state->session->devices_defined.load(std::memory_order_relaxed) ||
+      d.device_get_count == nullptr || d.device_get_count(&count) != CUDA_SUCCESS) {
+    return;
+  }
+  state->session->devices_defined.store(true, std::memory_order_relaxed);
   int version = 0;
   if (d.driver_get_version != nullptr && d.driver_get_version(&version) == CUDA_SUCCESS) {
     TextBuffer<31> text;
@@ -50,15 +57,13 @@ void DefineDriver(ThreadState* state) {
     DefineFact(state, "driver.version", text.c_str());
   }
   if (d.path != nullptr) DefineFact(state, "driver.path", d.path);
-  int count = 0;
-  if (d.device_get_count == nullptr || d.device_get_count(&count) != CUDA_SUCCESS) return;
   for (int ordinal = 0; ordinal < count; ++ordinal) DefineDevice(state, ordinal);
 }
 
-// Needs no context: cuMemCreate and others are used without one. Under ring_lock.
-void DefineDevicesOnce(ThreadState* state) {
+// Some calls name a device and need no context: cuMemCreate.
+void DefineDriverOnce(ThreadState* state) {
   if (state->session->devices_defined.load(std::memory_order_relaxed)) return;
-  state->session->devices_defined.store(true, std::memory_order_relaxed);
+  const ForkSafeLock lock(&state->session->page->ring_lock);
   DefineDriver(state);
 }
 
@@ -71,7 +76,7 @@ uint32_t FindOrDefine(ThreadState* state, uint64_t handle) {
     if (session->contexts[i] == handle) return i + 1;
   }
   if (session->context_count == Session::kMaxContexts) return 0;
-  DefineDevicesOnce(state);
+  DefineDriver(state);
   CUdevice device = 0;
   const bool known =
       driver().ctx_get_device != nullptr && driver().ctx_get_device(&device) == CUDA_SUCCESS;
@@ -91,15 +96,9 @@ uint32_t FindOrDefine(ThreadState* state, uint64_t handle) {
 uint32_t CurrentContext(ThreadState* state) {
   if (state->context_known) return state->context;
   CUcontext handle = nullptr;
-  if (driver().ctx_get_current == nullptr || driver().ctx_get_current(&handle) != CUDA_SUCCESS) {
-    return 0;
-  }
-  if (handle == nullptr) {
-    Session* session = state->session;
-    if (!session->devices_defined.load(std::memory_order_relaxed)) {
-      const ForkSafeLock lock(&session->page->ring_lock);
-      DefineDevicesOnce(state);
-    }
+  if (driver().ctx_get_current == nullptr || driver().ctx_get_current(&handle) != CUDA_SUCCESS ||
+      handle == nullptr) {
+    DefineDriverOnce(state);
     // Asked again next time: another library may make a context current without our seeing it.
     return 0;
   }

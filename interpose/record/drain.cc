@@ -28,7 +28,7 @@ Drain* Drain::Create(Session* session, const trace::EntryHints* hints, uint32_t 
   }
   drain->session_ = session;
   drain->dictionary_.Start(drain->dictionary_buffer_, kDictionaryBytes);
-  drain->columns_.Start(hints, hint_count);
+  drain->columns_.StartInZeroedMemory(hints, hint_count);
   return drain;
 }
 

@@ -9,11 +9,10 @@
 
 #include <cstdint>
 
+#include "interpose/record/thread_state.h"
 #include "trace/format.h"
 
 namespace gputrace::interpose {
-
-struct ThreadState;
 
 // Lives on the stack of a wrapper's body, from before the call is forwarded until after it.
 //
@@ -28,8 +27,9 @@ struct ThreadState;
 //   call.Commit();
 class CallScope {
  public:
-  explicit CallScope(uint16_t entry);
-  ~CallScope();
+  // `frame` is that of the wrapper's body; what called it is the innermost frame of stacks.
+  explicit CallScope(uint16_t entry, const void* frame = __builtin_frame_address(0));
+  ~CallScope() { --t_thread.depth; }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
@@ -54,16 +54,22 @@ class CallScope {
   }
 
   ThreadState* state_ = nullptr;
+  const void* frame_;
   uint16_t entry_;
   bool cut_ = false;
   bool intent_committed_ = false;
   uint32_t count_ = 0;
   uint32_t in_count_ = 0;  // operands that the intent carried
   int32_t result_ = 0;
+  bool timed_ = false;
   uint64_t begin_ticks_ = 0;
-  uint64_t end_ticks_ = 0;
+  uint64_t duration_ = 0;  // ticks; 0 if not timed
   uint64_t operands_[trace::kMaxOperands];
 };
+
+// A sample of the calling thread's within an active CallScope. `entry` is the call that it was
+// taken after, 0 if it stands for itself.
+void RecordSample(uint16_t entry, const uint64_t* operands, uint32_t operand_count);
 
 // To be called after a successful call that can change the calling thread's current context, or
 // that created or destroyed a context: the next record asks the driver again.

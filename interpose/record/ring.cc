@@ -14,13 +14,11 @@ namespace {
 constexpr uint64_t kStepNs = 200'000;
 constexpr uint32_t kMaxSteps = 5'000;
 
-bool HasRoom(ThreadState* state, uint64_t bytes) {
-  return state->head + bytes - state->known_tail <= state->session->options.ring_bytes;
-}
+}  // namespace
 
-// Out of line: the ordinary record finds room without it.
-[[gnu::noinline]] bool WaitForRoom(ThreadState* state, uint64_t bytes) {
+bool WaitForRoom(ThreadState* state, uint64_t bytes) {
   Session* session = state->session;
+  state->stamp = 0;
   for (uint32_t step = 0; step < kMaxSteps; ++step) {
     state->known_tail = state->ring->tail.load(std::memory_order_acquire);
     if (HasRoom(state, bytes)) return true;
@@ -39,25 +37,9 @@ bool HasRoom(ThreadState* state, uint64_t bytes) {
   return false;
 }
 
-}  // namespace
-
-trace::RingRecord* ReserveRecord(ThreadState* state, uint32_t words) {
-  const uint64_t bytes = uint64_t{words} * 8;
-  if (!HasRoom(state, bytes) && !WaitForRoom(state, bytes)) return nullptr;
-  auto* record = reinterpret_cast<trace::RingRecord*>(
-      state->data + (state->head & (state->session->options.ring_bytes - 1)));
-  record->words = static_cast<uint16_t>(words);
-  record->reserved = 0;
-  return record;
-}
-
-void PublishRecord(ThreadState* state, const trace::RingRecord* record) {
-  state->head += uint64_t{record->words} * 8;
-  state->ring->head.store(state->head, std::memory_order_release);
-  if (state->head >= state->wake_at) {
-    state->wake_at = state->head + state->session->options.ring_bytes / 4;
-    WakeWriter(state->session);
-  }
+void WakeWriterEarly(ThreadState* state) {
+  state->wake_at = state->head + state->ring_bytes / 4;
+  WakeWriter(state->session);
 }
 
 bool PublishDefinition(ThreadState* state, const Definition& definition) {

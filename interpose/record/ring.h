@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "interpose/record/clock.h"
 #include "interpose/record/thread_state.h"
 #include "trace/dictionary_encoder.h"
 #include "trace/live.h"
@@ -23,11 +24,44 @@ inline void EndCommit(ThreadState* state) {
   state->ring->committing.store(0, std::memory_order_release);
 }
 
-// Room for a record of `words` words, or null if the ring is full and stays so: the event is lost
-// and counted.
-trace::RingRecord* ReserveRecord(ThreadState* state, uint32_t words);
+// Announces, and reads the clock: what the thread has just done is stamped before its record is
+// made. Good only as long as the thread does not wait for anything.
+inline uint64_t TakeStamp(ThreadState* state) {
+  BeginCommit(state);
+  return state->stamp = ReadTicks(state->clock);
+}
+// Takes announcement and stamp, if there are any, back.
+inline void WithdrawStamp(ThreadState* state) {
+  state->stamp = 0;
+  EndCommit(state);
+}
+
+inline bool HasRoom(const ThreadState* state, uint64_t bytes) {
+  return state->head + bytes - state->known_tail <= state->ring_bytes;
+}
+// False if the ring is full and stays so: the event is lost and counted. Whatever stamp there is
+// does not hold after that.
+bool WaitForRoom(ThreadState* state, uint64_t bytes);
+
+// Room for a record of `words` words, or null if the event is lost.
+inline trace::RingRecord* ReserveRecord(ThreadState* state, uint32_t words) {
+  const uint64_t bytes = uint64_t{words} * 8;
+  if (!HasRoom(state, bytes) && !WaitForRoom(state, bytes)) return nullptr;
+  auto* record =
+      reinterpret_cast<trace::RingRecord*>(state->data + (state->head & (state->ring_bytes - 1)));
+  record->words = static_cast<uint16_t>(words);
+  record->reserved = 0;
+  return record;
+}
+
+void WakeWriterEarly(ThreadState* state);
+
 // Makes the record that was reserved last, and completed since, part of the trace.
-void PublishRecord(ThreadState* state, const trace::RingRecord* record);
+inline void PublishRecord(ThreadState* state, const trace::RingRecord* record) {
+  state->head += uint64_t{record->words} * 8;
+  state->ring->head.store(state->head, std::memory_order_release);
+  if (state->head >= state->wake_at) WakeWriterEarly(state);
+}
 
 inline uint64_t* WordsOf(trace::RingRecord* record) {
   return reinterpret_cast<uint64_t*>(record) + trace::kRingRecordWords;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "interpose/record/sys.h"
+#include "interpose/stacks/unwinder.h"
 #include "trace/crc32.h"
 
 namespace gputrace::interpose {
@@ -163,7 +164,13 @@ ThreadState* MakeThreadState(Session* session) {
     state = static_cast<ThreadState*>(sys::MapPrivate(sizeof(ThreadState)));
     if (state == nullptr) return nullptr;
   } else {
+    Unwinder* unwinder = state->unwinder;
     memset(static_cast<void*>(state), 0, sizeof(*state));
+    state->unwinder = unwinder;
+    if (unwinder != nullptr) unwinder->ChangeThread();
+  }
+  if (state->unwinder == nullptr) {
+    state->unwinder = static_cast<Unwinder*>(sys::MapPrivate(sizeof(Unwinder)));
   }
   if (index == session->live->rings.load(std::memory_order_relaxed)) {
     OwnRing(session, index);
@@ -176,6 +183,8 @@ ThreadState* MakeThreadState(Session* session) {
   state->generation = session->generation;
   state->ring = session->rings[index];
   state->data = session->ring_data[index];
+  state->ring_bytes = session->options.ring_bytes;
+  state->clock = session->clock;
   state->wake_at = session->options.ring_bytes / 4;
   return state;
 }

@@ -12,6 +12,8 @@
 #include "interpose/record/rings_file.h"
 #include "interpose/record/session_facts.h"
 #include "interpose/record/writer.h"
+#include "interpose/resolve/elf_lookup.h"
+#include "interpose/stacks/code_map.h"
 
 extern "C" char** environ;
 
@@ -65,6 +67,17 @@ void MakeHints() {
       ++hints.count;
       if (!entry.operands[i].out) ++hints.in_count;
     }
+  }
+}
+
+// Of which calls the stack is captured.
+void ChooseStacks(Session* session) {
+  const Options& options = session->options;
+  for (uint16_t id = 1; id <= kEntryCount; ++id) {
+    const StaticEntry& entry = kEntries[id];
+    session->wants_stack[id] = options.stacks != StackMode::kOff &&
+                               entry.entry_class == trace::EntryClass::kRecord &&
+                               (!entry.intent || options.free_stacks);
   }
 }
 
@@ -130,7 +143,9 @@ bool StartSession(Session* session, ForkPage* page) {
     Log(session->options.log, "cannot create the rings' file: ", session->live_path.c_str(), error);
     return false;
   }
+  UseFindObject(FindInLibc("_dl_find_object"));
   MakeHints();
+  ChooseStacks(session);
   session->drain = Drain::Create(session, g_hints, kEntryCount + 1);
   if (session->drain == nullptr) {
     Log(session->options.log, "no memory for the writer");

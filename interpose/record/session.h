@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "interpose/hooks/entry_table.h"
 #include "interpose/record/clock.h"
 #include "interpose/record/options.h"
 #include "interpose/record/output_file.h"
@@ -66,6 +67,11 @@ struct Session {
   std::atomic<bool> devices_defined;      // set under ring_lock
   std::atomic<uint32_t> modules_defined;  // load/unload counter up to which modules are defined
   std::atomic<int32_t> captures;          // streams that are capturing
+  // Ticks from which on the driver may be asked again (samples.h).
+  std::atomic<uint64_t> device_sample_at;
+  std::atomic<uint64_t> pool_sample_at;
+  std::atomic<uint64_t> graph_sample_at;
+  bool wants_stack[kMaxEntries + 1];  // by entry
 
   Drain* drain;
   std::atomic<uint32_t> stop_writer;

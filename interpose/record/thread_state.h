@@ -6,13 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "interpose/stacks/unwind.h"
+#include "interpose/hooks/entry_table.h"
+#include "interpose/stacks/captured_stack.h"
 #include "trace/format.h"
 #include "trace/live.h"
 
 namespace gputrace::interpose {
 
 struct Session;
+class Unwinder;
 
 // Hashes that this thread's ring has carried a definition for. Forgets everything when it is full:
 // defining a thing twice is harmless.
@@ -46,16 +48,21 @@ struct ThreadState {
   Session* session;
   uint64_t generation;  // of the session; a forked child sees that it is not its own
   trace::RingHeader* ring;
-  uint8_t* data;        // ring_bytes, mapped twice in a row
+  uint8_t* data;  // ring_bytes, mapped twice in a row
+  uint64_t ring_bytes;
+  trace::ClockSource clock;
   uint64_t head;        // where the next record goes
   uint64_t known_tail;  // no greater than the writer's
   uint64_t wake_at;     // head from which the writer is woken
   uint64_t last_ticks;
+  uint64_t stamp;           // of the record that is being made, 0 if it has none yet
   uint64_t context_handle;  // that `context` stands for
   uint32_t context;         // dictionary id
   bool context_known;       // false: the driver is to be asked
   uint32_t module_changes;  // loads and unloads that this thread has looked at
+  Unwinder* unwinder;       // null: there was no memory for it
   CapturedStack stack;
+  uint8_t untimed_calls[kMaxEntries + 1];  // by entry: how many calls are not to be timed
   SeenHashes seen;
 };
 

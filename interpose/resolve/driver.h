@@ -22,6 +22,11 @@ struct Driver {
   CUresult (*mipmap_get_memory_requirements)(CUDA_ARRAY_MEMORY_REQUIREMENTS*, CUmipmappedArray,
                                              CUdevice);
   CUresult (*array_3d_get_descriptor)(CUDA_ARRAY3D_DESCRIPTOR*, CUarray);
+  CUresult (*mem_get_info)(size_t*, size_t*);
+  CUresult (*device_get_mem_pool)(CUmemoryPool*, CUdevice);
+  CUresult (*mem_pool_get_attribute)(CUmemoryPool, CUmemPool_attribute, void*);
+  CUresult (*device_get_graph_mem_attribute)(CUdevice, CUgraphMem_attribute, void*);
+  CUresult (*mem_get_address_range)(CUdeviceptr*, size_t*, CUdeviceptr);
   const char* path;  // of the library
 };
 

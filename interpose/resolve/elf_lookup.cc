@@ -50,7 +50,7 @@ const link_map* FirstObject() {
 
 // Libc comes with the program's start, in front of all that can be unloaded: no need of a lock.
 void* SearchLibc(const char* name) {
-  for (const char* library : {"libc.so.", "libpthread.so.", "libdl.so."}) {
+  for (const char* library : {"libc.so.", "libpthread.so.", "libdl.so.", "ld-linux-"}) {
     for (const link_map* object = FirstObject(); object != nullptr; object = object->l_next) {
       if (object->l_name == nullptr || !StartsWith(FileNameOf(object->l_name), library)) continue;
       void* found = FindInObject(object, name);

@@ -26,8 +26,8 @@ void* FindAfter(const link_map* object, const char* name);
 // The same by the first among `object`, what it depends on, what these depend on, and so on, but
 // for this library: the scope that a library has to itself when it is loaded with RTLD_LOCAL.
 void* FindInScopeOf(const link_map* object, const char* name);
-// A function of libc (or, before glibc 2.34, libpthread or libdl), in the version that programs
-// get.
+// A function of libc (or, before glibc 2.34, libpthread or libdl) or of the loader, in the version
+// that programs get.
 void* FindInLibc(const char* name);
 
 }  // namespace gputrace::interpose

@@ -210,10 +210,8 @@ void* Wrap(uint16_t id, void* real) {
   return real;
 }
 
-const void* ExportedNext(uint16_t id) {
-  const void* next = g_exported[id].load(std::memory_order_relaxed);
-  if (next != nullptr) return next;
-  next = FindNextProvider(kWrappers[id].symbol);
+const void* FindExportedNext(uint16_t id) {
+  const void* next = FindNextProvider(kWrappers[id].symbol);
   // Not remembered: the driver may be loaded later.
   if (next == nullptr) return nullptr;
   g_exported[id].store(next, std::memory_order_relaxed);

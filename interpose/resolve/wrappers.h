@@ -40,7 +40,11 @@ void* Wrap(uint16_t id, void* real);
 
 // Where the exported thunk forwards to: the next provider of the symbol after this library. Null
 // without a driver: then nothing must be recorded, since nothing of CUDA is in the process.
-const void* ExportedNext(uint16_t id);
+const void* FindExportedNext(uint16_t id);
+inline const void* ExportedNext(uint16_t id) {
+  const void* next = g_exported[id].load(std::memory_order_relaxed);
+  return next != nullptr ? next : FindExportedNext(id);
+}
 
 // What cuGetProcAddress was asked and has answered.
 struct Resolution {

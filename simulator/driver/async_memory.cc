@@ -45,6 +45,11 @@ CUresult Allocate(CUdeviceptr* dptr, size_t size, const std::shared_ptr<Pool>& p
 
 CUresult CaptureFree(Stream* stream, CUdeviceptr address) {
   GPUSIM_TRY(CheckCapture(*stream));
+  // "Must be passed the address of a graph allocation" (header): another's is known already.
+  const Allocation* allocation = TheDriver().allocations.At(address);
+  if (allocation != nullptr && allocation->kind != MemoryKind::kGraph) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   auto node = std::make_unique<GraphNode>();
   node->type = CU_GRAPH_NODE_TYPE_MEM_FREE;
   node->free_address = address;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulator/driver/array.h"
+#include "simulator/driver/external_memory.h"
 #include "simulator/driver/module.h"
 #include "simulator/driver/pool.h"
 
@@ -131,6 +132,7 @@ void Deactivate(Context* context) {
   for (Allocation* allocation : driver.allocations.OfContext(context)) Release(allocation);
   DestroyArraysOf(context);
   UnloadModulesOf(context);
+  DestroyExternalMemoryOf(context);
   RemoveOfContext(&driver.streams, context, "stream");
   RemoveOfContext(&driver.events, context, "event");
   context->per_thread_streams.clear();

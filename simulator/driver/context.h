@@ -30,7 +30,7 @@ int ContextDepth();
 CUresult Activate(Context* context);
 
 // Ends a context with all that belongs to it: linear, managed and pinned memory, arrays, modules,
-// streams and events. Memory of pools and of cuMemCreate stays (header).
+// streams, events and external memory. Memory of pools and of cuMemCreate stays (header).
 void Deactivate(Context* context);
 
 // Waits for all streams of the context. Releases the lock meanwhile.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory and semaphores of other programming interfaces. A file descriptor that can be mapped is;
 // behind others there is memory of this process's own.
+#include "simulator/driver/external_memory.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,17 +19,33 @@ namespace {
 struct ExternalMemory {
   int file = -1;
   uint64_t size = 0;
+  const Context* context = nullptr;
 };
-std::map<CUexternalMemory, ExternalMemory>& Memories() {
-  static auto* instance = new std::map<CUexternalMemory, ExternalMemory>;
+using ExternalMemories = std::map<CUexternalMemory, ExternalMemory>;
+ExternalMemories& Memories() {
+  static auto* instance = new ExternalMemories;
   return *instance;
 }
+
+// Gives what comes after it.
+ExternalMemories::iterator Destroy(ExternalMemories::iterator memory) {
+  if (memory->second.file >= 0) close(memory->second.file);
+  TheDriver().ledger.Remove("external_memory", HandleNumber(memory->first));
+  return Memories().erase(memory);
+}
+
 std::map<CUexternalSemaphore, bool>& Semaphores() {
   static auto* instance = new std::map<CUexternalSemaphore, bool>;
   return *instance;
 }
 
 }  // namespace
+
+void DestroyExternalMemoryOf(const Context* context) {
+  for (auto memory = Memories().begin(); memory != Memories().end();) {
+    memory = memory->second.context == context ? Destroy(memory) : std::next(memory);
+  }
+}
 
 extern "C" {
 
@@ -43,7 +61,7 @@ CUresult gpusim_cuImportExternalMemory(CUexternalMemory* extMem_out,
     return CUDA_ERROR_NOT_SUPPORTED;
   *extMem_out = reinterpret_cast<CUexternalMemory>(TheDriver().next_id++);
   // The descriptor is the driver's from now on (header).
-  Memories()[*extMem_out] = {memHandleDesc->handle.fd, memHandleDesc->size};
+  Memories()[*extMem_out] = {memHandleDesc->handle.fd, memHandleDesc->size, context};
   TheDriver().ledger.Add({.kind = "external_memory",
                           .size = memHandleDesc->size,
                           .device = context->device,
@@ -102,9 +120,7 @@ CUresult gpusim_cuDestroyExternalMemory(CUexternalMemory extMem) {
   const Guard guard;
   const auto memory = Memories().find(extMem);
   if (memory == Memories().end()) return CUDA_ERROR_INVALID_HANDLE;
-  if (memory->second.file >= 0) close(memory->second.file);
-  TheDriver().ledger.Remove("external_memory", HandleNumber(extMem));
-  Memories().erase(memory);
+  Destroy(memory);
   return CUDA_SUCCESS;
 }
 

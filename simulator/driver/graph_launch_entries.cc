@@ -30,16 +30,12 @@ void FreeIfLive(uint64_t address) {
   if (allocation != nullptr && allocation->kind == MemoryKind::kGraph) Release(allocation);
 }
 
-// A free node frees memory of a graph, or of the stream-ordered allocator.
-CUresult RunFreeNode(const Stream& stream, uint64_t address) {
+// A free node frees memory of a graph, and nothing else (header of cuMemFreeAsync).
+CUresult RunFreeNode(uint64_t address) {
   Allocation* allocation = TheDriver().allocations.At(address);
-  if (allocation == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (allocation->kind == MemoryKind::kPool) {
-    allocation->pool->FreeInOrder(address, allocation->size, Now(stream.timeline));
-    TheDriver().allocations.Remove(*allocation);
-    return CUDA_SUCCESS;
+  if (allocation == nullptr || allocation->kind != MemoryKind::kGraph) {
+    return CUDA_ERROR_INVALID_VALUE;
   }
-  if (allocation->kind != MemoryKind::kGraph) return CUDA_ERROR_INVALID_VALUE;
   Release(allocation);
   return CUDA_SUCCESS;
 }
@@ -49,7 +45,7 @@ CUresult RunNode(const Stream& stream, const GraphNode& node) {
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
       return AllocateGraphMemory(node.memory);
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
-      return RunFreeNode(stream, node.free_address);
+      return RunFreeNode(node.free_address);
     case CU_GRAPH_NODE_TYPE_GRAPH:
       for (const GraphNode* child : InOrder(*node.child)) GPUSIM_TRY(RunNode(stream, *child));
       return CUDA_SUCCESS;

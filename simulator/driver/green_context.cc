@@ -126,7 +126,9 @@ CUresult gpusim_cuGreenCtxDestroy(CUgreenCtx hCtx) {
     TheDriver().ledger.Remove("green_context", HandleNumber(hCtx));
     TheDriver().green_contexts.Remove(hCtx);
   }
-  return gpusim_cuDevicePrimaryCtxRelease_v2(device);
+  // A reset may have taken all references before.
+  gpusim_cuDevicePrimaryCtxRelease_v2(device);
+  return CUDA_SUCCESS;
 }
 
 CUresult gpusim_cuCtxFromGreenCtx(CUcontext* pContext, CUgreenCtx hCtx) {
@@ -153,6 +155,8 @@ CUresult gpusim_cuGreenCtxStreamCreate(CUstream* phStream, CUgreenCtx greenCtx, 
   if (phStream == nullptr || green == nullptr || flags != CU_STREAM_NON_BLOCKING) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  // A reset of the primary context has taken the ground from under it. Assumed.
+  if (!green->context->alive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   *phStream = AddStream(green->context, flags, priority, green);
   return CUDA_SUCCESS;
 }

@@ -110,7 +110,7 @@ void ReadGlobal(std::string_view* text, Image* image) {
 }
 
 void ReadPtx(std::string_view text, Image* image) {
-  image->size = text.size() + 1;
+  image->size = text.size();  // as the size of a file is: without an end mark
   image->names_known = true;
   while (!text.empty()) {
     const std::string_view word = NextWord(&text);

@@ -27,7 +27,8 @@ std::map<uint64_t, Multicast>& Objects() {
 CUresult Bind(CUmemGenericAllocationHandle handle, int device, size_t offset,
               const std::shared_ptr<PhysicalAllocation>& memory, size_t size) {
   const auto object = FindPhysical(handle);
-  if (object == nullptr || !object->multicast || memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (object == nullptr || !object->multicast) return CUDA_ERROR_INVALID_VALUE;
+  if (memory == nullptr || memory->multicast) return CUDA_ERROR_INVALID_VALUE;
   if (size == 0 || size % kGranularity != 0 || offset % kGranularity != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -51,6 +52,17 @@ CUresult BindAddress(CUmemGenericAllocationHandle handle, int device, size_t off
 }
 
 }  // namespace
+
+void UnbindAll(CUmemGenericAllocationHandle multicast) {
+  const auto object = Objects().find(multicast);
+  if (object == Objects().end()) return;
+  const auto bound = std::move(object->second.bound);
+  Objects().erase(object);
+  for (const auto& [where, memory] : bound) {
+    --memory->bindings;
+    EndIfUnused(memory);
+  }
+}
 
 extern "C" {
 

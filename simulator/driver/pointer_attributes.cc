@@ -71,7 +71,7 @@ CUresult Attribute(const Allocation& a, CUpointer_attribute attribute, CUdevicep
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return Write(out, a.access);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Write(out, HandleTable<Pool, CUmemoryPool>::HandleOf(a.pool.get()));
+      return Write(out, HandleNumber(HandleTable<Pool, CUmemoryPool>::HandleOf(a.pool.get())));
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
       return Write(out, false);

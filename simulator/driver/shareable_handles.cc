@@ -24,11 +24,13 @@ int PhysicalNumber(int device) {
 
 // What the ticket names, if it is of this process: a further reference to the same handle.
 CUresult ImportOwn(const Ticket& ticket, CUmemGenericAllocationHandle* handle) {
-  const auto own = TheDriver().physical.Find(ticket.place.id);
-  if (own == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  ++own->references;
-  *handle = HandleOf(own.get());
-  return CUDA_SUCCESS;
+  for (const auto& own : TheDriver().physical.All()) {
+    if (own->id != ticket.place.id) continue;
+    ++own->references;
+    *handle = HandleOf(own.get());
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult ImportForeign(const Ticket& ticket, CUmemGenericAllocationHandle* handle) {
@@ -64,7 +66,7 @@ CUresult gpusim_cuMemExportToShareableHandle(void* shareableHandle,
   }
   Ticket ticket = {};
   ticket.place = PlaceHere(allocation->file, PhysicalNumber(allocation->device), allocation->offset,
-                           allocation->size, handle);
+                           allocation->size, allocation->id);
   ticket.props = allocation->props;
   const int file = memfd_create("gpusim-handle", MFD_CLOEXEC);
   if (file < 0) return CUDA_ERROR_OPERATING_SYSTEM;

@@ -28,6 +28,7 @@ std::shared_ptr<PhysicalAllocation> FindPhysical(CUmemGenericAllocationHandle ha
 }
 
 CUmemGenericAllocationHandle AddPhysical(const std::shared_ptr<PhysicalAllocation>& allocation) {
+  allocation->id = TheDriver().next_id++;
   const CUmemGenericAllocationHandle handle = TheDriver().physical.Add(allocation);
   TheDriver().ledger.Add({.kind = KindOf(*allocation),
                           .size = allocation->size,
@@ -38,6 +39,7 @@ CUmemGenericAllocationHandle AddPhysical(const std::shared_ptr<PhysicalAllocatio
 
 void EndIfUnused(const std::shared_ptr<PhysicalAllocation>& allocation) {
   if (allocation->references > 0 || allocation->mappings > 0 || allocation->bindings > 0) return;
+  if (allocation->multicast) UnbindAll(HandleOf(allocation.get()));
   TheDriver().ledger.Remove(KindOf(*allocation), HandleOf(allocation.get()));
   TheDriver().physical.Remove(HandleOf(allocation.get()));
   if (allocation->imported) {

@@ -25,6 +25,7 @@ struct PhysicalAllocation {
   bool imported = false;  // another process's: its file is open here, its bytes are accounted there
   bool exported = false;  // others may have its bytes mapped, so that its place is not used again
   bool multicast = false;
+  uint64_t id = 0;  // never used again, as handles are
 };
 
 inline CUmemGenericAllocationHandle HandleOf(const PhysicalAllocation* allocation) {
@@ -39,6 +40,9 @@ std::shared_ptr<PhysicalAllocation> FindPhysical(CUmemGenericAllocationHandle ha
 
 // Gives it a handle and tells the ledger.
 CUmemGenericAllocationHandle AddPhysical(const std::shared_ptr<PhysicalAllocation>& allocation);
+
+// Multicast objects let go of what is bound to them when they end.
+void UnbindAll(CUmemGenericAllocationHandle multicast);
 
 // To be called when references, mappings or bindings have become fewer: ends it if they are all
 // gone.

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what tracing costs, beside heaptrack on the same pattern of allocations in the same run.
 
-Each round runs all variants after one another, so that a busy machine is busy for all of them; each number
-is the median of the rounds. Called by scripts/bench. A slow number is no failure."""
+Each round runs all variants after one another, so that a busy machine is busy for all of them. Called by scripts/bench. A slow number is no failure."""
 import argparse
 import json
 import os
@@ -20,6 +19,7 @@ PACE_NS = 800
 DEPTHS = (10, 30, 60)
 CHANGED_FRAMES = {10: 5, 30: 10, 60: 10}  # innermost ones that differ from call to call
 PATHS = 30
+MANY_PATHS = 300
 TRAIN_EVENTS = 1_000_000
 
 
@@ -47,8 +47,8 @@ class Bench:
             raise SystemExit(f"bench: {words[0]} failed ({result.returncode}): {result.stderr.strip()}")
         return json.loads(lines[0])
 
-    def plain(self, kind, *pattern):
-        return self.run([self.program, kind, *pattern])
+    def plain(self, kind, *pattern, **variables):
+        return self.run([self.program, kind, *pattern], **variables)
 
     def ours(self, *pattern, **variables):
         trace = self.fresh(".gputrace")
@@ -70,30 +70,30 @@ class Bench:
         for depth in DEPTHS:
             for pace, name in ((PACE_NS, "paced"), (0, "unpaced")):
                 yield self.capture_row(f"capture/depth{depth}/{name}", depth, pace)
+        yield self.capture_row("capture/depth30/many", 30, PACE_NS, MANY_PATHS)
 
-    def capture_row(self, name, depth, pace):
-        pattern = ["pairs", self.pairs, depth, CHANGED_FRAMES[depth], PATHS, pace]
-        # Paced, what a typical call costs its thread; unpaced, all time that passes, waiting included.
-        key = "call_p50_ns" if pace else "wall_ns"
-        added = {"ours": [], "ours_free_stacks": [], "heaptrack": [], "ours_mean": [], "heaptrack_mean": []}
+    def capture_row(self, name, depth, pace, paths=PATHS):
+        pattern = ["pairs", self.pairs, depth, CHANGED_FRAMES[depth], paths, pace]
+        # Paced, what a typical call costs its thread (the mean of the middle half); unpaced, all time that passes, waiting included.
+        key = "call_middle_ns" if pace else "wall_ns"
+        quick = {"LD_LIBRARY_PATH": str(self.build / "tests/bench_driver")}
+        taken = {"device": [], "ours": [], "ours_free_stacks": [], "host": [], "heaptrack": []}
         for _ in range(self.rounds):
-            device = self.plain("device", *pattern)
-            alike, trace = self.ours(*pattern, GPUTRACE_FREE_STACKS="off")
-            full, full_trace = self.ours(*pattern)
-            added["ours"].append(alike[key] - device[key])
-            added["ours_mean"].append(alike["call_ns"] - device["call_ns"])
-            added["ours_free_stacks"].append(full[key] - device[key])
-            trace.unlink()
-            full_trace.unlink()
+            taken["device"].append(self.plain("device", *pattern, **quick))
+            for which, options in (("ours", {"GPUTRACE_FREE_STACKS": "off"}), ("ours_free_stacks", {})):
+                line, trace = self.ours(*pattern, **options, **quick)
+                taken[which].append(line)
+                trace.unlink()
             if self.heaptrack:
-                host = self.plain("host", *pattern)
-                theirs, data = self.theirs(*pattern)
-                added["heaptrack"].append(theirs[key] - host[key])
-                added["heaptrack_mean"].append(theirs["call_ns"] - host["call_ns"])
+                taken["host"].append(self.plain("host", *pattern))
+                line, data = self.theirs(*pattern)
+                taken["heaptrack"].append(line)
                 data.unlink()
         row = {"name": name, "runs": self.rounds, "depth": depth}
-        for which, values in added.items():
-            row[f"{which}_ns"] = per_event(values)
+        for which, base in (("ours", "device"), ("ours_free_stacks", "device"), ("heaptrack", "host")):
+            row[f"{which}_ns"] = added(taken[which], taken[base], key)
+        for which, base in (("ours", "device"), ("heaptrack", "host")):
+            row[f"{which}_mean_ns"] = added(taken[which], taken[base], "call_ns")
         row["ratio"] = ratio(row["ours_ns"], row["heaptrack_ns"])
         return row
 
@@ -136,8 +136,12 @@ class Bench:
         return time.monotonic() - start
 
 
-def per_event(pair_values):
-    return round(statistics.median(pair_values) / EVENTS_PER_PAIR, 1) if pair_values else None
+def added(with_tracer, without, key):
+    """Per event, of the quietest runs: a busy machine only ever adds."""
+    if not with_tracer:
+        return None
+    pair = min(line[key] for line in with_tracer) - min(line[key] for line in without)
+    return round(pair / EVENTS_PER_PAIR, 1)
 
 
 def ratio(ours, theirs):
@@ -153,9 +157,10 @@ def machine():
 
 METHODS = {
     "capture": f"""added ns per event (an allocation or a free), on the thread that calls: tracer minus no tracer,
-{PATHS} call paths that differ in their inner 5 (depth 10) or 10 frames, 64 allocations alive. paced: median call with
-{PACE_NS} ns of work between pairs; unpaced: all time that passes. heaptrack: malloc and free, stacks on malloc only;
-ours: cuMemAlloc and cuMemFree on the stand-in driver, alike; +free: stacks on frees too, as is the default""",
+{PATHS} call paths that differ in their inner 5 (depth 10) or 10 frames, 64 allocations alive. paced: typical call with
+{PACE_NS} ns of work between pairs; unpaced: all time that passes; many: paced, {MANY_PATHS} paths. heaptrack:
+malloc and free, stacks on malloc only; ours: cuMemAlloc and cuMemFree, alike, on a driver that does no more than hand
+out addresses; +free: stacks on frees too, as is the default. The quietest of the runs of each""",
     "bytes": "bytes of the whole trace file per event; steps of a training loop, 288 stacks 24 deep",
     "analyzer": "events per second: `gputrace summary`, and heaptrack_print with all its reports off, on the same loop",
 }

@@ -24,6 +24,7 @@ class BenchTest(unittest.TestCase):
     def test_all(self):
         rows = self.rows("all")
         capture = [f"capture/depth{depth}/{pace}" for depth in (10, 30, 60) for pace in ("paced", "unpaced")]
+        capture.append("capture/depth30/many")
         self.assertEqual(list(rows), capture + ["bytes/train_loop", "analyzer/summary"])
         for name in capture:
             self.assertLessEqual({"ours_ns", "heaptrack_ns", "ratio", "runs"}, set(rows[name]))

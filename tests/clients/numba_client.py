@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numba-cuda on the stand-in: arrays of all kinds, deferred frees, running out of memory, a kernel."""
+"""numba-cuda, and what numba had before it, on the stand-in: arrays of all kinds, deferred frees,
+running out of memory, a kernel."""
+import importlib.util
 import unittest
 
 import numpy
@@ -41,6 +43,7 @@ class Numba(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "OUT_OF_MEMORY"):
             cuda.device_array(1 << 40, dtype=numpy.uint8)
 
+    @unittest.skipIf(importlib.util.find_spec("numba_cuda") is None, "brings no compiler for kernels")
     def test_kernels_are_compiled_and_do_nothing(self):
         @cuda.jit
         def fill(array):

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One family of calls per run, named by the argument; each leaves something alive and frees
 // something.
+#include <unistd.h>
+
 #include <cstring>
 #include <string>
 #include <vector>
@@ -157,13 +159,29 @@ void Modules() {
   EXPECT_RESULT(cuModuleLoad(&gone, "/nonexistent.cubin"), CUDA_ERROR_FILE_NOT_FOUND);
 }
 
+// What no call shows: contexts, and what a pool keeps. Pauses, since the driver is asked seldom.
+void Untraced() {
+  CUcontext second = nullptr;
+  CUdeviceptr address = 0;
+  CHECK(cuCtxCreate(&second, nullptr, 0, 0));
+  for (int i = 0; i < 2; ++i) {
+    CHECK(cuMemAllocAsync(&address, 4 << 20, nullptr));
+    usleep(20'000);
+    CHECK(cuMemFreeAsync(address, nullptr));
+  }
+  usleep(20'000);
+  CUmodule module = nullptr;
+  CHECK(cuModuleLoadData(&module, ".version 8.0\n.target sm_90\n"));
+}
+
 struct Family {
   const char* name;
   void (*run)();
 };
-constexpr Family kFamilies[] = {{"linear", Linear}, {"managed", Managed},   {"host", Host},
-                                {"pools", Pools},   {"contexts", Contexts}, {"reset", Reset},
-                                {"arrays", Arrays}, {"virtual", Virtual},   {"modules", Modules}};
+constexpr Family kFamilies[] = {{"linear", Linear},    {"managed", Managed},   {"host", Host},
+                                {"pools", Pools},      {"contexts", Contexts}, {"reset", Reset},
+                                {"arrays", Arrays},    {"virtual", Virtual},   {"modules", Modules},
+                                {"untraced", Untraced}};
 
 }  // namespace
 

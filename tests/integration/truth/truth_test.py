@@ -74,6 +74,19 @@ class Truth(unittest.TestCase):
         functions = {frame["function"] for entry in live["entries"] for frame in entry["stack"]}
         self.assertTrue(any("Allocate<20>" in name for name in functions), functions)
 
+    def test_what_the_driver_takes_for_itself(self):
+        truth, ours = self.trace(BUILD / "workloads/families", "untraced")
+        last = ours["untraced"][-1]
+        used = truth["devices"][0]["used"]
+        self.assertEqual(last["driver_used"], used)
+        self.assertEqual(last["driver_used"], last["traced"] + last["untraced"])
+        self.assertEqual(last["untraced"], sum(last["causes"].values()))
+        # The stand-in takes a 64th of the card for each context, up to 256 MiB, and rounds modules up.
+        self.assertEqual(last["causes"]["contexts"], 256 << 20)
+        self.assertEqual(last["causes"]["other"], 256 << 20)
+        self.assertEqual(last["causes"]["modules"], 2 << 20)
+        self.assertEqual(ours["ledgers"]["pool_reserved"]["current"], 32 << 20)
+
     def test_failures_change_nothing(self):
         os.environ["GPUSIM_FAIL"] = "cuMemAlloc_v2:p0.2=2,cuMemFree_v2:p0.1=700"
         self.addCleanup(os.environ.pop, "GPUSIM_FAIL")
@@ -92,6 +105,21 @@ class Truth(unittest.TestCase):
         truth, ours = self.trace("/usr/bin/python3", "-c", script)
         self.compare(truth, ours)
         self.assertGreater(ours["ledgers"]["device"]["failed"], 100)
+
+    def test_memory_of_a_device_without_any_context(self):
+        os.environ["GPUSIM_DEVICES"] = "2"
+        self.addCleanup(os.environ.pop, "GPUSIM_DEVICES")
+        # CUmemAllocationProp: pinned memory of device 1.
+        script = ("import ctypes\n"
+                  "cuda = ctypes.CDLL('libcuda.so.1')\n"
+                  "properties, handle = (ctypes.c_int * 8)(1, 0, 1, 1), ctypes.c_uint64()\n"
+                  "cuda.cuInit(0)\n"
+                  "assert cuda.cuMemCreate(ctypes.byref(handle), ctypes.c_size_t(4 << 20), properties,\n"
+                  "                        ctypes.c_uint64(0)) == 0\n")
+        truth, ours = self.trace("/usr/bin/python3", "-c", script)
+        self.compare(truth, ours)
+        device = [device["ledgers"]["vmm"]["current"] for device in ours["devices"]]
+        self.assertEqual(device, [0, 4 << 20], ours["devices"])
 
     def test_the_example(self):
         truth, ours = self.trace(sys.executable, SOURCE / "examples/train.py", "--epochs", 3, "--steps", 20)

@@ -146,6 +146,42 @@ TEST_P(OtherPreload, ItsHooksGoOnWorking) {
 INSTANTIATE_TEST_SUITE_P(Order, OtherPreload, ::testing::Bool(),
                          [](const auto& order) { return order.param ? "BeforeUs" : "AfterUs"; });
 
+struct RuntimeCase {
+  const char* name;
+  const char* profile;  // of the driver
+  const char* kind;     // of default stream
+  const char* allocate;
+  const char* reset;  // an old ABI, where the runtime asks for it and the driver has it
+};
+class StaticRuntime : public ::testing::TestWithParam<RuntimeCase> {};
+
+TEST_P(StaticRuntime, IsSeenThrough) {
+  for (const char* distinct : {"0", "1"}) {
+    TracedProcess process;
+    process.environment["GPUSIM_DISTINCT_POINTERS"] = distinct;
+    process.environment["LD_LIBRARY_PATH"] =
+        TracedProcess::Built("lib/simulator/") + GetParam().profile;
+    EXPECT_EQ(
+        process.Run({TracedProcess::Built("workloads/static_runtime"), TABLE, GetParam().kind}), 0)
+        << process.Output();
+    ExpectLinear(process);
+    const std::map<std::string, int> calls = Calls(process);
+    EXPECT_THAT(calls, ::testing::IsSupersetOf(std::map<std::string, int>{{GetParam().allocate, 1},
+                                                                          {GetParam().reset, 1}}));
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, StaticRuntime,
+    ::testing::Values(
+        RuntimeCase{"Newest", "", "legacy", "cuMemAllocAsync", "cuDevicePrimaryCtxReset"},
+        RuntimeCase{"PerThreadStream", "", "per_thread", "cuMemAllocAsync_ptsz",
+                    "cuDevicePrimaryCtxReset"},
+        RuntimeCase{"OnCuda12", "12.2", "legacy", "cuMemAllocAsync", "cuDevicePrimaryCtxReset"},
+        // No cuGetProcAddress_v2 there: each name by dlsym.
+        RuntimeCase{"WithoutResolver", "11.4", "per_thread", "cuMemAllocAsync_ptsz",
+                    "cuDevicePrimaryCtxReset"}),
+    [](const auto& way) { return std::string(way.param.name); });
+
 // Exporting the entry, not overriding dlsym: a linked program reaches it as the loader's order has
 // it, and each call is one event wherever we stand.
 class OtherExport : public ::testing::TestWithParam<std::tuple<bool, const char*>> {};

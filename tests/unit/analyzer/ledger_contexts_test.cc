@@ -39,6 +39,8 @@ class ContextLedger : public LedgerFixture {
              true);
     AddEntry("create_memory", {{Verb::kOpen, KindBit(ObjectKind::kVmmHandle)}},
              {{Role::kSize}, {Role::kLocationType}, {Role::kLocation}, {Role::kHandle, true}});
+    AddEntry("create_green_stream", {{Verb::kOpen, KindBit(ObjectKind::kStream)}},
+             {context, {Role::kFlags}, {Role::kStream, true}});
     AddEntry("create_stream", {{Verb::kOpen, KindBit(ObjectKind::kStream)}},
              {{Role::kFlags}, {Role::kStream, true}});
   }
@@ -183,6 +185,29 @@ TEST_F(ContextLedger, GreenContextsHoldThePrimaryOne) {
   EXPECT_EQ(account(Account::kDevice, 0).current, 1u);
   Intent("destroy_green", {0x99});
   EXPECT_EQ(account(Account::kDevice, 0).current, 0u);
+}
+
+TEST_F(ContextLedger, GreenContextsMakeThePrimaryOne) {
+  Call("retain", {1, kContext1});
+  Intent("release", {1});
+  context_ = 1;
+  Call("create_green", {1, 0, 0x99});
+  EXPECT_EQ(account(Account::kContext, 1).count, 2u) << "itself, and the primary context";
+  Intent("destroy_green", {0x99});
+  EXPECT_EQ(account(Account::kContext, 1).count, 0u);
+}
+
+TEST_F(ContextLedger, StreamsOfGreenContextsAreOfThePrimaryOne) {
+  Call("retain", {0, kContext0});
+  Call("retain", {1, kContext1});
+  context_ = 1;
+  Call("create_green", {1, 0, 0x99});
+  Call("create_green_stream", {0x99, 0, 0x7000});
+  EXPECT_EQ(account(Account::kStream, 1).count, 1u);
+  Intent("reset", {0});
+  EXPECT_EQ(account(Account::kStream).count, 1u);
+  Intent("reset", {1});
+  EXPECT_EQ(account(Account::kStream).count, 0u);
 }
 
 TEST_F(ContextLedger, ArraysEndByTheirHandle) {

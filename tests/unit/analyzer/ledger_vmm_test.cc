@@ -43,6 +43,20 @@ class VmmLedger : public LedgerFixture {
     AddEntry("default_pool", {{Verb::kQuery, pools}}, {{Role::kDevice}, {Role::kPool, true}});
     AddEntry("pool_attribute", {{Verb::kSample, pools}},
              {{Role::kPool}, {Role::kAttribute}, {Role::kValue, true}});
+    const uint64_t multicasts = KindBit(ObjectKind::kMulticast);
+    AddEntry("export", {{Verb::kExport, handles}}, {handle, {Role::kFd, true}});
+    AddEntry("create_multicast", {{Verb::kOpen, multicasts}}, {size, {Role::kCount}, new_handle});
+    AddEntry("bind", {{Verb::kBind, multicasts}}, {handle, {Role::kOffset}, handle, size});
+    AddEntry("bind_address", {{Verb::kBind, multicasts}},
+             {handle, {Role::kOffset}, address, size, {Role::kDevice}});
+    AddEntry("unbind", {{Verb::kUnbind, multicasts}},
+             {handle, {Role::kDevice}, {Role::kOffset}, size}, true);
+    AddEntry("import_pointer", {{Verb::kOpen, imports}},
+             {{Role::kPool}, {Role::kIpcHandle}, {Role::kAddress, true}});
+    AddEntry("create_stream", {{Verb::kOpen, KindBit(ObjectKind::kStream)}},
+             {{Role::kFlags}, {Role::kStream, true}});
+    AddEntry("reset", {{Verb::kReset, KindBit(ObjectKind::kPrimaryContext)}}, {{Role::kDevice}},
+             true);
     AddEntry("info", {{Verb::kSample, KindBit(ObjectKind::kDevice)}},
              {{Role::kValue, true}, {Role::kValue, true}});
     AddEntry("graph_attribute", {{Verb::kSample, KindBit(ObjectKind::kGraph)}},
@@ -125,8 +139,14 @@ TEST_F(VmmLedger, AFailedUnmapIsTakenBack) {
   Complete("unmap", 1);
   EXPECT_EQ(vmm(), 100u);
   EXPECT_EQ(account(Account::kAlias).current, 0x100u);
+  // A mapping that is left alone is no alias.
   Intent("unmap", {0x1000, 0x100});
   EXPECT_EQ(vmm(), 100u);
+  EXPECT_EQ(account(Account::kAlias).current, 0u);
+  Complete("unmap", 1);
+  EXPECT_EQ(account(Account::kAlias).current, 0x100u);
+  Intent("unmap", {0x1000, 0x100});
+  EXPECT_EQ(account(Account::kAlias).current, 0u);
   Intent("unmap", {0x2000, 0x100});
   EXPECT_EQ(vmm(), 0u);
   EXPECT_EQ(account(Account::kAlias).current, 0u);
@@ -159,6 +179,67 @@ TEST_F(VmmLedger, ImportedMemoryIsAnAliasOfTheSizeThatIsMapped) {
   Intent("unmap", {0x1000, 100});
   Intent("release", {0xa});
   EXPECT_EQ(account(Account::kAlias).current, 0u);
+}
+
+TEST_F(VmmLedger, OwnMemoryComesBackByItsDescriptorWhenOnlyAMappingIsLeft) {
+  Call("create", {100, 1, 0, 0xa});
+  Call("export", {0xa, 7});
+  Call("map", {100, 0x1000, 0, 0xa});
+  Intent("release", {0xa});
+  Call("import", {7, 0xa});
+  Intent("unmap", {0x1000, 100});
+  EXPECT_EQ(vmm(), 100u);
+  Intent("release", {0xa});
+  EXPECT_EQ(vmm(), 0u);
+  EXPECT_EQ(account(Account::kAlias).allocs, 0u);
+  // The number of the descriptor is another's by now.
+  Call("create", {10, 1, 0, 0xb});
+  Call("import", {7, 0xc});
+  EXPECT_EQ(account(Account::kAlias).allocs, 1u);
+}
+
+TEST_F(VmmLedger, MemoryStaysWhileItIsBound) {
+  Call("create_multicast", {100, 1, 0x99});
+  Call("create", {100, 1, 1, 0xa});
+  Call("map", {100, 0x1000, 0, 0xa});
+  Call("bind", {0x99, 0, 0xa, 100});
+  Call("bind_address", {0x99, 200, 0x1010, 100, 0});
+  Intent("unmap", {0x1000, 100});
+  Intent("release", {0xa});
+  EXPECT_EQ(vmm(), 100u);
+  Intent("unbind", {0x99, 1, 0, 100});
+  Intent("unbind", {0x99, 0, 100, 100});
+  EXPECT_EQ(vmm(), 100u);
+  Intent("unbind", {0x99, 0, 200, 100});
+  EXPECT_EQ(vmm(), 0u);
+  Complete("unbind", 1);
+  EXPECT_EQ(vmm(), 100u);
+  // The object lets go of what is left when it ends.
+  Intent("release", {0x99});
+  EXPECT_EQ(vmm(), 0u);
+  Complete("release", 1);
+  EXPECT_EQ(vmm(), 100u);
+  Intent("release", {0x99});
+  EXPECT_EQ(ledger().live(), 0u);
+}
+
+TEST_F(VmmLedger, MulticastObjectsCanBeMapped) {
+  Call("create_multicast", {100, 1, 0x99});
+  Call("map", {100, 0x1000, 0, 0x99});
+  Intent("release", {0x99});
+  EXPECT_EQ(ledger().live(), 1u);
+  Intent("unmap", {0x1000, 100});
+  EXPECT_EQ(ledger().live(), 0u);
+}
+
+TEST_F(VmmLedger, PointersOutOfImportedPoolsEndWithNoContext) {
+  context_ = 1;
+  Call("import_pointer", {0xf00, 5, 0x1000});
+  Call("open_ipc", {5, 0x2000});
+  Intent("reset", {0});
+  EXPECT_EQ(account(Account::kAlias).count, 1u);
+  Intent("free", {0x1000});
+  EXPECT_EQ(account(Account::kAlias).count, 0u);
 }
 
 TEST_F(VmmLedger, OpenedIpcHandlesAreCounted) {
@@ -213,6 +294,43 @@ TEST_F(VmmLedger, BlocksComeFromTheDevicesCurrentPool) {
     if (allocation.kind != ObjectKind::kPoolBlock) continue;
     EXPECT_EQ(allocation.pool, 0xf00u);
   }
+}
+
+TEST_F(VmmLedger, BlocksAreOnTheDeviceOfTheirStream) {
+  context_ = 2;
+  Call("create_stream", {0, 0x77});
+  context_ = 1;
+  Call("alloc_async", {10, 0x77, 0, 0x1000});
+  Call("alloc_async", {1, 0, 0, 0x2000});
+  EXPECT_EQ(account(Account::kPoolUsed, 1).current, 10u);
+  EXPECT_EQ(account(Account::kPoolUsed, 0).current, 1u);
+}
+
+TEST_F(VmmLedger, BlocksOfManagedPoolsAreOnNoDevice) {
+  context_ = 1;
+  Call("create_pool", {1, 0, 2, 0xf00});
+  Call("alloc_from_pool", {100, 0xf00, 0, 0, 0x1000});
+  EXPECT_EQ(account(Account::kPoolUsed, 0).current, 0u);
+  EXPECT_EQ(account(Account::kPoolUsed, ledger::kHost).current, 100u);
+}
+
+TEST_F(VmmLedger, ADeviceWhosePoolIsDestroyedHasItsDefaultPoolAgain) {
+  context_ = 1;
+  const auto pool_of_next_block = [this](uint64_t address) {
+    Call("alloc_async", {1, 0, 0, address});
+    for (const ledger::Allocation& allocation : ledger().slots()) {
+      if (allocation.live && allocation.address == address) return allocation.pool;
+    }
+    return ~uint64_t{0};
+  };
+  Call("create_pool", {1, 0, 1, 0xf00});
+  Call("set_pool", {0, 0xf00});
+  EXPECT_EQ(pool_of_next_block(0x1000), 0xf00u);
+  Intent("destroy_pool", {0xf00});
+  Complete("destroy_pool", 1);
+  EXPECT_EQ(pool_of_next_block(0x2000), 0xf00u);
+  Intent("destroy_pool", {0xf00});
+  EXPECT_EQ(pool_of_next_block(0x3000), 0u) << "not known";
 }
 
 TEST_F(VmmLedger, PoolsReservedBytesAreSampled) {

@@ -202,6 +202,11 @@ TEST_F(Simulated, GreenContexts) {
   EXPECT_OK(cuStreamDestroy(stream));
   EXPECT_OK(cuGreenCtxDestroy(green));
   EXPECT_EQ(cuGreenCtxDestroy(green), CUDA_ERROR_INVALID_CONTEXT);
+  ASSERT_OK(cuGreenCtxCreate(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+  ASSERT_OK(cuDevicePrimaryCtxReset(0));
+  EXPECT_EQ(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0),
+            CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_OK(cuGreenCtxDestroy(green)) << "the reset has taken its reference";
 }
 
 }  // namespace

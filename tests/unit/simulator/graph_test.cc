@@ -187,6 +187,20 @@ TEST_F(Graphs, MemoryThatAGraphDoesNotFree) {
   EXPECT_EQ(GraphMemory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
 }
 
+TEST_F(Graphs, GraphsFreeNoOtherMemory) {
+  CUdeviceptr block = 0;
+  ASSERT_OK(cuMemAllocAsync(&block, 100, stream_));
+  Begin();
+  EXPECT_EQ(cuMemFreeAsync(block, stream_), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_OK(cuGraphDestroy(End()));
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  ASSERT_OK(cuGraphCreate(&graph, 0));
+  ASSERT_OK(cuGraphAddMemFreeNode(&node, graph, nullptr, 0, block));
+  EXPECT_EQ(cuGraphLaunch(Instantiate(graph), stream_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(cuMemFreeAsync(block, stream_));
+}
+
 TEST_F(Graphs, AutoFreeOnLaunch) {
   MakePinned();
   CUdeviceptr address = 0;

@@ -76,11 +76,15 @@ TEST_F(Modules, BadImages) {
 }
 
 TEST_F(Modules, FilesAreLoaded) {
-  Start();
+  const std::string journal = TemporaryFile("journal");
+  Start({{"GPUSIM_JOURNAL", journal}});
   const std::string path = TemporaryFile("x.ptx");
   std::ofstream(path) << kPtx;
   CUmodule module = nullptr;
   EXPECT_OK(cuModuleLoad(&module, path.c_str()));
+  const std::string size = "\"size\":" + std::to_string(std::filesystem::file_size(path));
+  EXPECT_THAT(Contents(journal), ::testing::HasSubstr(size));
+  std::filesystem::remove(journal);
   std::filesystem::remove(path);
 }
 

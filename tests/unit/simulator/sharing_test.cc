@@ -228,6 +228,10 @@ TEST_F(Sharing, ExternalMemory) {
   EXPECT_OK(cuMemFree(address));
   EXPECT_OK(cuDestroyExternalMemory(memory));
   EXPECT_EQ(cuDestroyExternalMemory(memory), CUDA_ERROR_INVALID_HANDLE);
+  description.handle.fd = dup(file);
+  ASSERT_OK(cuImportExternalMemory(&memory, &description));
+  ASSERT_OK(cuDevicePrimaryCtxReset(0));
+  EXPECT_EQ(fcntl(description.handle.fd, F_GETFD), -1) << "it ends with its context";
 }
 
 }  // namespace

@@ -180,6 +180,22 @@ TEST_F(Vmm, AnExportedHandleComesBackTheSame) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(Vmm, DescriptorsStandForTheMemoryNotForItsHandle) {
+  Start();
+  const CUmemGenericAllocationHandle first = Create(kGranule);
+  int file = -1;
+  ASSERT_OK(
+      cuMemExportToShareableHandle(&file, first, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  ASSERT_OK(cuMemRelease(first));
+  // One of these gets the old handle's value.
+  for (int i = 0; i < 100; ++i) Create(kGranule);
+  CUmemGenericAllocationHandle imported = 0;
+  EXPECT_EQ(cuMemImportFromShareableHandle(&imported, reinterpret_cast<void*>(intptr_t{file}),
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+            CUDA_ERROR_INVALID_VALUE);
+  close(file);
+}
+
 CUresult BindMem(CUmemGenericAllocationHandle object, CUdevice device,
                  CUmemGenericAllocationHandle memory) {
   return cuMulticastBindMem_v2(object, device, 0, memory, 0, kGranule, 0);
@@ -198,12 +214,19 @@ TEST_F(Vmm, MulticastKeepsWhatIsBound) {
   ASSERT_OK(cuMulticastAddDevice(object, 0));
   ASSERT_OK(cuMulticastAddDevice(object, 1));
   EXPECT_EQ(cuMulticastAddDevice(object, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(BindMem(object, 0, object), CUDA_ERROR_INVALID_VALUE) << "it is no memory";
   ASSERT_OK(BindMem(object, 0, memory));
   ASSERT_OK(cuMemRelease(memory));
   EXPECT_EQ(Used(), kGranule);
   ASSERT_OK(cuMulticastUnbind(object, 0, 0, kGranule));
   EXPECT_EQ(Used(), 0u);
+  // When it ends it lets go of what is still bound.
+  const CUmemGenericAllocationHandle other = Create(kGranule);
+  ASSERT_OK(BindMem(object, 1, other));
+  ASSERT_OK(cuMemRelease(other));
+  EXPECT_EQ(Used(), kGranule);
   EXPECT_OK(cuMemRelease(object));
+  EXPECT_EQ(Used(), 0u);
 }
 
 }  // namespace

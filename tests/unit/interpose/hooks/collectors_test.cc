@@ -179,6 +179,18 @@ TEST_F(Arrays, OfFormatsThatOnlyTheDriverKnowsHaveNoSizeOfTheirOwn) {
   EXPECT_EQ(Array3DBytes(nullptr, descriptor), 0u);
 }
 
+TEST(Allocations, AreAsLargeAsTheDriverSays) {
+  EXPECT_EQ(AllocationBytes(0x1000), 0u) << "there is no driver to ask";
+  g_driver.mem_get_address_range = [](CUdeviceptr*, size_t* size, CUdeviceptr address) {
+    if (address != 0x1000) return CUDA_ERROR_INVALID_VALUE;
+    *size = 77;
+    return CUDA_SUCCESS;
+  };
+  EXPECT_EQ(AllocationBytes(0x1000), 77u);
+  EXPECT_EQ(AllocationBytes(0x2000), 0u);
+  g_driver = {};
+}
+
 TEST(Handles, TheSameBytesGiveTheSameNonzeroValue) {
   const CUipcMemHandle a{{1, 2, 3}};
   const CUipcMemHandle b{{1, 2, 4}};

@@ -10,6 +10,14 @@
 
 #include "interpose/resolve/elf_lookup.h"
 
+#ifdef __SANITIZE_THREAD__
+// The loader's lock is one that the sanitizer does not see taken, so what the loader allocates and
+// frees under it would seem to race with those who walk its list while they hold it.
+extern "C" const char* __tsan_default_suppressions() {
+  return "called_from_lib:ld-linux-x86-64.so.2";
+}
+#endif
+
 namespace gputrace::interpose {
 namespace {
 

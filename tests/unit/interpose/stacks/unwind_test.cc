@@ -28,6 +28,7 @@ struct Frames {
 
 [[gnu::noinline]] void CaptureHere(Frames* frames, uint32_t max_depth) {
   void* buffer[512];
+  ForgetNames();
   frames->ok = Capture(&frames->ours, max_depth);
   frames->libcs.assign(buffer, buffer + backtrace(buffer, 512));
 }
