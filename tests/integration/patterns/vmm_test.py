@@ -54,6 +54,7 @@ class VmmTest(PatternTest):
     def test_one_of_two_mappings(self):
         self.play(PROGRAM, "two_mappings")
         self.only("vmm", "CreateMemory", count=1, bytes=2 * MIB, missing_call="cuMemUnmap", mappings=1)
+        self.assertEqual(self.alive("alias"), [], "the mapping that is left is the memory's only one")
 
     def test_an_import_of_the_own_export(self):
         self.play(PROGRAM, "own_import")
