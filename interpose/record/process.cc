@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/record/process.h"
 
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include <cstring>
@@ -172,6 +173,24 @@ bool ParentIsTraced(uint32_t parent) {
   }
   sys::Close(fd);
   return found;
+}
+
+bool IsLastThread() {
+  struct stat info {};
+  // Two links of its own and one for each thread, the first one included, which stays until the
+  // end.
+  constexpr uint64_t kLinksOfTwoThreads = 4;
+  if (sys::Call(SYS_newfstatat, AT_FDCWD, sys::Pointer("/proc/self/task"), sys::Pointer(&info), 0) <
+          0 ||
+      info.st_nlink > kLinksOfTwoThreads) {
+    return false;
+  }
+  char stat[512];
+  const size_t size = ReadFile("/proc/self/stat", stat, sizeof(stat) - 1);
+  stat[size] = '\0';
+  // "PID (NAME) STATE …", and the name may hold anything.
+  const char* state = strrchr(stat, ')');
+  return state != nullptr && state[1] == ' ' && state[2] == 'Z';
 }
 
 }  // namespace gputrace::interpose

@@ -37,6 +37,10 @@ size_t ReadFile(const char* path, char* out, size_t capacity);
 // Whether the parent of `pid` has this library loaded: then this is a child of a traced process.
 bool ParentIsTraced(uint32_t parent);
 
+// Whether the calling thread is all that is left: the process's first thread has ended, by
+// pthread_exit or the like, and no other one is there. False without /proc.
+bool IsLastThread();
+
 }  // namespace gputrace::interpose
 
 #endif  // GPUTRACE_INTERPOSE_RECORD_PROCESS_H_

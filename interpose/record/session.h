@@ -77,6 +77,7 @@ struct Session {
   std::atomic<uint32_t> stop_writer;
   std::atomic<uint32_t> writer_stopped;  // futex
   std::atomic<bool> writer_is_stuck;
+  uint64_t signal_mask;                 // of the thread that started the writer
   std::atomic<uint64_t> writer_cpu_ns;  // used by the writer so far
 
   bool after_exit() const {

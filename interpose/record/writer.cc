@@ -2,12 +2,14 @@
 #include "interpose/record/writer.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/prctl.h>
 
 #include <cstring>
 
 #include "interpose/record/drain.h"
 #include "interpose/record/log.h"
+#include "interpose/record/process.h"
 #include "interpose/record/rings_file.h"
 #include "interpose/record/session_facts.h"
 #include "interpose/resolve/elf_lookup.h"
@@ -41,7 +43,8 @@ void* WriterMain(void* argument) {
   sys::Call(SYS_prctl, PR_SET_NAME, sys::Pointer("gputrace"));
   long last_error = 0;
   AddDriverFacts(session);
-  while (session->stop_writer.load(std::memory_order_acquire) == 0) {
+  bool is_last = false;
+  while (session->stop_writer.load(std::memory_order_acquire) == 0 && !is_last) {
     const uint32_t wake = session->live->wake.load(std::memory_order_acquire);
     const long error = PassLocked(session, false);
     if (error < 0 && last_error == 0) {
@@ -51,9 +54,16 @@ void* WriterMain(void* argument) {
     last_error = error;
     session->writer_cpu_ns.store(ReadNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
     sys::FutexWait(&session->live->wake, wake, error < 0 ? kIntervalAfterErrorNs : kIntervalNs);
+    is_last = IsLastThread();
   }
   session->writer_stopped.store(1, std::memory_order_release);
   sys::FutexWake(&session->writer_stopped);
+  // Without us the program would have ended with its last own thread: libc runs its exit handlers
+  // on this one now. They must be open to signals.
+  if (is_last) {
+    sys::Call(SYS_rt_sigprocmask, SIG_SETMASK, sys::Pointer(&session->signal_mask), 0,
+              kSignalSetBytes);
+  }
   return nullptr;
 }
 
@@ -77,15 +87,15 @@ void StartWriter(Session* session) {
     return;
   }
   uint64_t all = ~uint64_t{0};
-  uint64_t before = 0;
-  sys::Call(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, sys::Pointer(&all), sys::Pointer(&before),
+  sys::Call(SYS_rt_sigprocmask, SIG_BLOCK, sys::Pointer(&all), sys::Pointer(&session->signal_mask),
             kSignalSetBytes);
   pthread_t thread;
   if (create(&thread, nullptr, WriterMain, session) != 0) {
     session->writer_stopped.store(1);
     Log(session->options.log, "cannot start the writer thread");
   }
-  sys::Call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, sys::Pointer(&before), 0, kSignalSetBytes);
+  sys::Call(SYS_rt_sigprocmask, SIG_SETMASK, sys::Pointer(&session->signal_mask), 0,
+            kSignalSetBytes);
 }
 
 void FinishSession(Session* session) {

@@ -57,6 +57,19 @@ int main(int count, char** arguments) {
   if (way == "thread") std::thread([] { exit(9); }).join();
   if (way == "fork") return Fork();
   if (way == "exec") execl("/bin/echo", "echo", "another program", nullptr);
+  if (way == "pthread_exit") pthread_exit(nullptr);
+  if (way == "worker_is_last") {
+    std::thread([] {
+      usleep(100'000);
+      UsePrimary();
+      Allocate(2000);
+    }).detach();
+    pthread_exit(nullptr);
+  }
+  if (way == "first_thread_gone") {
+    std::thread([] { sleep(60); }).detach();
+    pthread_exit(nullptr);
+  }
   if (way == "quick_exit") quick_exit(5);
   return 0;
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <csignal>
 
 #include "tests/integration/survival/traced_process.h"
@@ -45,7 +47,19 @@ INSTANTIATE_TEST_SUITE_P(All, Ends,
                                            Way{"abort", 128 + SIGABRT, Ended::kKilled, 1000},
                                            Way{"segv", 128 + SIGSEGV, Ended::kKilled, 1000},
                                            Way{"thread", 9, Ended::kExit, 1000},
+                                           // The writer must not keep it alive.
+                                           Way{"pthread_exit", 0, Ended::kExit, 1000},
+                                           Way{"worker_is_last", 0, Ended::kExit, 3000},
                                            Way{"quick_exit", 5, Ended::kKilled, 1000}));
+
+// Not even for the moment until the writer has noticed.
+TEST(Ends, AProcessWithoutItsFirstThreadCanBeTerminated) {
+  TracedProcess process;
+  process.Start({TracedProcess::Built("workloads/exits"), "first_thread_gone"});
+  usleep(300'000);
+  EXPECT_EQ(kill(process.pid(), SIGTERM), 0);
+  EXPECT_EQ(process.Wait(), 128 + SIGTERM);
+}
 
 TEST(Ends, AForkedChildHasAFileOfItsOwn) {
   TracedProcess process;
