@@ -178,9 +178,17 @@ class Dumper {
 }  // namespace
 
 int RunDump(CommonOptions* options) {
-  return RunOnTraces(options, [](Session* session, Output* out, bool*) {
+  return RunOnTraces(options, [](Session* session, Output* out, bool* trustworthy) {
     Dumper dumper(session, out);
-    return session->job().ForEach([&](const ingest::TimedRecord& timed) { dumper.Dump(timed); });
+    analyses::TrustCollector collector(&session->job());
+    const absl::Status status = session->job().ForEach([&](const ingest::TimedRecord& timed) {
+      dumper.Dump(timed);
+      collector.Observe(timed);
+    });
+    const analyses::Trust trust = collector.Judge({});
+    *trustworthy = trust.ledger_complete;
+    if (status.ok()) WarnOfDistrust(*session, trust);
+    return status;
   });
 }
 

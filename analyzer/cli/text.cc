@@ -81,6 +81,17 @@ void PrintTrust(const Session& session, const analyses::Trust& trust, Output* ou
   }
 }
 
+void WarnOfDistrust(const Session& session, const analyses::Trust& trust) {
+  if (trust.ledger_complete || session.options().quiet) return;
+  const std::string reason = trust.reasons.empty() ? "calls are missing" : trust.reasons.front();
+  const std::string more =
+      trust.reasons.size() > 1 ? absl::StrCat(" (and ", trust.reasons.size() - 1, " more)") : "";
+  const std::string line =
+      absl::StrCat("gputrace: this is not the whole truth: ", report::EscapeForTerminal(reason),
+                   more, "; see gputrace info\n");
+  fputs(line.c_str(), stderr);
+}
+
 void PrintHeading(const Session& session, const std::string& title, Output* out) {
   out->Write(absl::StrCat("\n", session.terminal().Paint(Style::kHeading, title), "\n"));
 }

@@ -17,6 +17,9 @@ namespace gputrace::cli {
 // A line per process: `python3.11 train.py (pid 17 on host, rank 0): 2.31 s, exited`.
 void PrintProcesses(Session* session, int64_t end_ns, Output* out);
 
+// One line on stderr if `trust` says that calls are missing: for output that has no place for it.
+void WarnOfDistrust(const Session& session, const analyses::Trust& trust);
+
 // Nothing if all is well; else what is not, so that nobody misses it.
 void PrintTrust(const Session& session, const analyses::Trust& trust, Output* out);
 

@@ -82,11 +82,13 @@ absl::Status Run(const TimelineOptions& options, Session* session, Output* out, 
   Timeline timeline(filter, options.points / 3);
   absl::StatusOr<analyses::RunResult> result = session->Run({&timeline});
   if (!result.ok()) return result.status();
-  *trustworthy = session->Trust(*result).ledger_complete;
+  const analyses::Trust trust = session->Trust(*result);
+  *trustworthy = trust.ledger_complete;
   if (options.json) {
     PrintJson(session, *result, timeline, filter, out);
   } else if (options.csv) {
     PrintCsv(timeline, out);
+    WarnOfDistrust(*session, trust);
   } else {
     PrintText(session, *result, timeline, filter, out);
   }
