@@ -58,6 +58,11 @@ void Close(const TraceFolder& folder, const RunOptions& options, const Environme
   const TraceFolder::Yield yield = folder.Collect();
   if (!yield.last_trouble.empty())
     Say(absl::StrCat("the tracer had trouble: ", yield.last_trouble));
+  if (yield.empty > 0) {
+    Say(absl::StrCat("nothing could be written into ", Traces(yield.empty), " in ", folder.shown(),
+                     ": is the disk full?"));
+    if (yield.traces == 0) return;
+  }
   if (yield.traces == 0) {
     Say(absl::StrCat("no trace was written: ", WhyNoTrace(options.command[0], environment)));
     return;

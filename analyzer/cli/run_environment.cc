@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -69,6 +71,14 @@ Installation FindInstallation(const Environment& environment) {
 absl::Status CheckLibrary(const std::string& library) {
   if (access(library.c_str(), R_OK) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("the tracer's library ", library));
+  }
+  char magic[4] = {};
+  std::ifstream(library, std::ios::binary).read(magic, sizeof(magic));
+  if (std::string_view(magic, sizeof(magic)) !=
+      "\x7f"
+      "ELF") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the tracer's library ", library, " is no shared library"));
   }
   if (library.find_first_of(" \t\n:") != std::string::npos) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -93,8 +93,12 @@ TraceFolder::Yield TraceFolder::Collect() const {
       ++yield.older;
       continue;
     }
-    ++yield.traces;
     const uintmax_t bytes = entry.file_size(error);
+    if (!error && bytes == 0) {
+      ++yield.empty;
+      continue;
+    }
+    ++yield.traces;
     if (!error) yield.bytes += bytes;
   }
   std::ifstream log(LogPath());

@@ -27,6 +27,7 @@ class TraceFolder {
   struct Yield {
     int traces = 0;
     uint64_t bytes = 0;
+    int empty = 0;             // files that the tracer could not write anything into
     int older = 0;             // traces that were there before
     std::string last_trouble;  // last line of the log, if it has grown
   };

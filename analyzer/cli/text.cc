@@ -27,7 +27,7 @@ const char* EndedText(trace::Ended ended) {
     case trace::Ended::kExit:
       return "exited";
     case trace::Ended::kKilled:
-      return "was killed";
+      return "ended without exit handlers (killed, crashed or _exit)";
     case trace::Ended::kExec:
       return "became another program";
     case trace::Ended::kRunning:

@@ -49,6 +49,19 @@ class CommandsTest(traces.TraceTest):
         newer.write_bytes(content)
         self.refused("info", newer, message="newer.gputrace")
 
+    def test_output_without_a_place_for_it_tells_of_damage_on_stderr(self):
+        file = self.path / "half.gputrace"
+        content = self.of("linear").read_bytes()
+        file.write_bytes(content[:len(content) * 9 // 10])
+        for words in (["dump"], ["dump", "--json"], ["timeline", "--csv"]):
+            result = traces.gputrace(*words, file)
+            self.assertEqual(result.returncode, 0)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+            self.assertIn("this is not the whole truth", result.stderr)
+            self.assertEqual(traces.gputrace(*words, "--strict", file).returncode, 3)
+            self.assertEqual(traces.gputrace(*words, "--quiet", file).stderr, "")
+            self.assertEqual(traces.gputrace(*words, self.of("linear")).stderr, "")
+
     def test_cut_at_any_length(self):
         content = self.of("linear").read_bytes()
         file = self.path / "cut.gputrace"

@@ -138,7 +138,7 @@ class NoTrace(RunTest):
 
     def test_a_library_that_is_none(self):
         fake = self.path / "fake.so"
-        fake.write_text("no library")
+        fake.write_bytes(b"\x7fELF, and no more")
         result = self.run_traced("--", "/bin/true", GPUTRACE_LIBRARY=str(fake))
         self.assertEqual(result.returncode, 0)
         self.assertIn("cannot be preloaded", result.stderr)
@@ -196,13 +196,17 @@ class Usage(RunTest):
 
     def test_refused_before_anything_runs(self):
         touch = ["--", "touch", "started"]
-        self.refused("--stacks", "all", *touch, message="--stacks all: must be off, native, python or mixed")
+        self.refused("--stacks", "all", *touch, message="--stacks all: must be off or native")
         self.refused("--simulate", "lots", *touch, message="--simulate: 'lots' is not a size")
         self.refused("--nonsense", *touch, message="there is no option --nonsense")
         self.refused("--check", *touch, message="gputrace check")
         self.refused(message="which command?")
         self.refused(*touch, GPUTRACE_DEPTH="deep", message="GPUTRACE_DEPTH=deep: must be a number of frames")
-        self.refused(*touch, GPUTRACE_START="later", message="GPUTRACE_START=later: must be on or paused")
+        self.refused(*touch, GPUTRACE_START="later", message="GPUTRACE_START=later: must be on")
+        self.refused(*touch, GPUTRACE_START="paused", message="no way to start recording later")
+        self.refused("--log", "/no/file", *touch, message="--log /no/file: cannot be written")
+        self.refused(*touch, GPUTRACE_LIBRARY="/etc/passwd", message="/etc/passwd is no shared library")
+        self.refused(*touch, GPUTRACE_LIBRARY="/tmp", message="/tmp is no shared library")
         self.refused(*touch, GPUTRACE_LIBRARY="/no/lib.so", message="/no/lib.so: No such file or directory")
         self.assertFalse((self.path / "started").exists())
 
