@@ -92,7 +92,7 @@ void AddCommands(CLI::App* app, Action* action) {
   command->add_option("--at", live->at, "seconds since the start, end, or peak");
   auto timeline = AddCommand(app, "timeline", "memory over time", RunTimeline, action, &command);
   AddOptions(command, timeline.get(), kFilterOptions);
-  command->add_flag("--csv", timeline->csv, "print points as CSV");
+  command->add_flag("--csv", timeline->csv, "print points as CSV")->excludes("--json");
   command->add_option("--points", timeline->points, "at most so many points per series")
       ->check(CLI::Range(6, 1'000'000));
   AddReader(app, "leaks", "what was not freed, and what that means", RunLeaks, kAll, action);
