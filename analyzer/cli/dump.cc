@@ -181,7 +181,7 @@ int RunDump(CommonOptions* options) {
   return RunOnTraces(options, [](Session* session, Output* out, bool* trustworthy) {
     Dumper dumper(session, out);
     analyses::TrustCollector collector(&session->job());
-    const absl::Status status = session->job().ForEach([&](const ingest::TimedRecord& timed) {
+    absl::Status status = session->job().ForEach([&](const ingest::TimedRecord& timed) {
       dumper.Dump(timed);
       collector.Observe(timed);
     });
