@@ -42,6 +42,16 @@ uint64_t Sum(const std::map<uint32_t, uint64_t>& counts) {
   return sum;
 }
 
+// However long a busy machine takes to start it: until it has done something.
+void WaitUntilItWorks(const TracedProcess& process, int threads) {
+  constexpr int kMaxTries = 3000;  // of 10 ms
+  for (int i = 0; i < kMaxTries; ++i) {
+    if (ReadCounters(process.Path("counters"), threads).allocations > 1000) return;
+    usleep(10'000);
+  }
+  ADD_FAILURE() << "the program does not work: " << process.Output();
+}
+
 class KillTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(KillTest, LosesNothingThatWasCompleted) {
@@ -51,7 +61,8 @@ TEST_P(KillTest, LosesNothingThatWasCompleted) {
     TracedProcess process;
     process.Start({TracedProcess::Built("workloads/load"), std::to_string(threads),
                    process.Path("counters")});
-    usleep(100'000 + random() % 300'000);
+    WaitUntilItWorks(process, threads);
+    usleep(random() % 300'000);
     kill(process.pid(), SIGKILL);
     ASSERT_EQ(process.Wait(), 128 + SIGKILL) << process.Output();
     const Counted done = ReadCounters(process.Path("counters"), threads);
@@ -76,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, KillTest, ::testing::Values(1, 2, 4, 8));
 TEST(Kill, RepairMakesTheTraceOneFileWithTheSameContent) {
   TracedProcess process;
   process.Start({TracedProcess::Built("workloads/load"), "2", process.Path("counters")});
-  usleep(300'000);
+  WaitUntilItWorks(process, 2);
   kill(process.pid(), SIGKILL);
   process.Wait();
   const Replay before = ReplayLinear(process.Open().get());
@@ -96,7 +107,7 @@ TEST(Kill, RepairMakesTheTraceOneFileWithTheSameContent) {
 TEST(Kill, ARunningTraceCanBeReadAndIsNotRepaired) {
   TracedProcess process;
   process.Start({TracedProcess::Built("workloads/load"), "2", process.Path("counters")});
-  usleep(300'000);
+  WaitUntilItWorks(process, 2);
   for (int i = 0; i < 10; ++i) {
     const std::unique_ptr<trace::Reader> reader = process.Open();
     EXPECT_EQ(reader->health().ended, trace::Ended::kRunning);
