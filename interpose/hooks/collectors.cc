@@ -89,10 +89,6 @@ bool HasNoMemory(const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
   return (descriptor.Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)) != 0;
 }
 
-bool CurrentDevice(CUdevice* device) {
-  return driver().ctx_get_device != nullptr && driver().ctx_get_device(device) == CUDA_SUCCESS;
-}
-
 uint64_t DriverArrayBytes(CUarray array) {
   CUDA_ARRAY_MEMORY_REQUIREMENTS requirements{};
   CUdevice device = 0;

@@ -78,8 +78,7 @@ uint32_t FindOrDefine(ThreadState* state, uint64_t handle) {
   if (session->context_count == Session::kMaxContexts) return 0;
   DefineDriver(state);
   CUdevice device = 0;
-  const bool known =
-      driver().ctx_get_device != nullptr && driver().ctx_get_device(&device) == CUDA_SUCCESS;
+  const bool known = CurrentDevice(&device);
   const uint32_t id = session->context_count + 1;
   const uint64_t words[3] = {id, handle, known ? static_cast<uint64_t>(device) + 1 : 0};
   Definition definition{};

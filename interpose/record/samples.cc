@@ -29,18 +29,22 @@ class ErrnoKeeper {
   const int saved_;
 };
 
-// The session that may be sampled now, or null.
-Session* SessionToSample(const std::atomic<uint64_t> Session::*not_before) {
+// The session, unless it must not be sampled.
+Session* SessionOutsideCapture() {
   const ThreadState* state = t_thread.state;
-  if (state == nullptr) return nullptr;
-  Session* session = state->session;
-  if (session->captures.load(std::memory_order_relaxed) > 0) return nullptr;
-  const uint64_t now = ReadTicks(session->clock);
-  return now < (session->*not_before).load(std::memory_order_relaxed) ? nullptr : session;
+  if (state == nullptr || state->session->captures.load(std::memory_order_relaxed) > 0) {
+    return nullptr;
+  }
+  return state->session;
 }
 
-bool CurrentDevice(CUdevice* device) {
-  return driver().ctx_get_device != nullptr && driver().ctx_get_device(device) == CUDA_SUCCESS;
+// The same after a call, if the time has come. The call's record has just been stamped: that is
+// near enough to save reading the clock.
+Session* SessionToSample(const std::atomic<uint64_t> Session::*not_before) {
+  Session* session = SessionOutsideCapture();
+  if (session == nullptr) return nullptr;
+  const uint64_t due = (session->*not_before).load(std::memory_order_relaxed);
+  return t_thread.state->last_ticks < due ? nullptr : session;
 }
 
 void Record(uint16_t entry, SampleSource source, CUdevice device, uint64_t object,
@@ -76,8 +80,11 @@ void WaitATick(Session* session, std::atomic<uint64_t> Session::*not_before) {
 }  // namespace
 
 MemorySample::MemorySample(uint16_t entry) : entry_(entry), taken_(false) {
-  const Session* session = SessionToSample(&Session::device_sample_at);
-  if (session == nullptr) return;
+  const Session* session = SessionOutsideCapture();
+  if (session == nullptr ||
+      ReadTicks(session->clock) < session->device_sample_at.load(std::memory_order_relaxed)) {
+    return;
+  }
   const ErrnoKeeper keeper;
   RecordDeviceMemory(0);
   taken_ = true;
@@ -96,7 +103,7 @@ void MemorySample::After() {
 }
 
 void SampleFirst() {
-  Session* session = SessionToSample(&Session::device_sample_at);
+  Session* session = SessionOutsideCapture();
   if (session == nullptr || session->device_sample_at.load(std::memory_order_relaxed) != 0) return;
   const ErrnoKeeper keeper;
   if (!RecordDeviceMemory(0)) return;

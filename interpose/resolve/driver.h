@@ -33,6 +33,11 @@ struct Driver {
 // Looked up when first asked for with the driver loaded. Thread-safe.
 const Driver& driver();
 
+// The device of the calling thread's current context; false if there is none.
+inline bool CurrentDevice(CUdevice* device) {
+  return driver().ctx_get_device != nullptr && driver().ctx_get_device(device) == CUDA_SUCCESS;
+}
+
 }  // namespace gputrace::interpose
 
 #endif  // GPUTRACE_INTERPOSE_RESOLVE_DRIVER_H_
