@@ -86,7 +86,8 @@ MemorySample::MemorySample(uint16_t entry) : entry_(entry), taken_(false) {
     return;
   }
   const ErrnoKeeper keeper;
-  RecordDeviceMemory(0);
+  // With nothing to compare it with, the other one stands for itself.
+  if (!RecordDeviceMemory(0)) entry_ = 0;
   taken_ = true;
 }
 

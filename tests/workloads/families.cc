@@ -174,14 +174,22 @@ void Untraced() {
   CHECK(cuModuleLoadData(&module, ".version 8.0\n.target sm_90\n"));
 }
 
+// A context that is made while none is current: nobody can be asked before it.
+void Unsampled() {
+  CHECK(cuCtxSetCurrent(nullptr));
+  usleep(20'000);
+  CUcontext second = nullptr;
+  CHECK(cuCtxCreate(&second, nullptr, 0, 0));
+}
+
 struct Family {
   const char* name;
   void (*run)();
 };
-constexpr Family kFamilies[] = {{"linear", Linear},    {"managed", Managed},   {"host", Host},
-                                {"pools", Pools},      {"contexts", Contexts}, {"reset", Reset},
-                                {"arrays", Arrays},    {"virtual", Virtual},   {"modules", Modules},
-                                {"untraced", Untraced}};
+constexpr Family kFamilies[] = {
+    {"linear", Linear},     {"managed", Managed},   {"host", Host},          {"pools", Pools},
+    {"contexts", Contexts}, {"reset", Reset},       {"arrays", Arrays},      {"virtual", Virtual},
+    {"modules", Modules},   {"untraced", Untraced}, {"unsampled", Unsampled}};
 
 }  // namespace
 

@@ -87,6 +87,13 @@ class Truth(unittest.TestCase):
         self.assertEqual(last["causes"]["modules"], 2 << 20)
         self.assertEqual(ours["ledgers"]["pool_reserved"]["current"], 32 << 20)
 
+    def test_what_has_no_sample_before_it_has_no_cause(self):
+        truth, ours = self.trace(BUILD / "workloads/families", "unsampled")
+        last = ours["untraced"][-1]
+        self.assertEqual(last["untraced"], truth["devices"][0]["used"])
+        self.assertEqual(last["causes"]["contexts"], 0)
+        self.assertEqual(last["causes"]["other"], 512 << 20)
+
     def test_failures_change_nothing(self):
         os.environ["GPUSIM_FAIL"] = "cuMemAlloc_v2:p0.2=2,cuMemFree_v2:p0.1=700"
         self.addCleanup(os.environ.pop, "GPUSIM_FAIL")
