@@ -69,6 +69,7 @@ absl::StatusOr<RunResult> RunLedgers(ingest::Job* job, ledger::SiteTable* sites,
     if (out_of_memory || timed.record.time_ns > until_ns) return;
     result.end_ns = std::max(result.end_ns, timed.record.time_ns);
     trust->Observe(timed);
+    if (options.on_record) options.on_record(timed);
     result.ledgers[timed.process]->Apply(timed.record);
   };
   const auto on_end = [&](uint32_t process, int64_t time_ns) {

@@ -19,6 +19,8 @@ namespace gputrace::analyses {
 struct RunOptions {
   std::optional<int64_t> until_ns;     // records after this moment are left out
   std::optional<uint64_t> max_memory;  // bytes of resident memory at which to give up
+  // Called with each record. May be empty.
+  std::function<void(const ingest::TimedRecord&)> on_record;
   // Called now and then with the share that has been read, 0 to 1. May be empty.
   std::function<void(double)> progress;
 };

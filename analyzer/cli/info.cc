@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // gputrace info: what was traced, and how complete it is.
-#include <memory>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -191,21 +190,10 @@ void PrintAllTrust(const Session& session, const analyses::Trust& trust, Output*
 absl::Status Info(Session* session, Output* out, bool* trustworthy) {
   ingest::Job& job = session->job();
   std::vector<ProcessCounts> counts(job.processes().size());
-  analyses::TrustCollector collector(&job);
   // Whether the account adds up is part of the question.
-  std::vector<std::unique_ptr<ledger::Ledger>> ledgers;
-  std::vector<const ledger::Ledger*> ledger_pointers;
-  for (uint32_t i = 0; i < job.processes().size(); ++i) {
-    ledgers.push_back(std::make_unique<ledger::Ledger>(job.Describe(i), &session->sites(),
-                                                       std::vector<ledger::Observer*>()));
-    ledger_pointers.push_back(ledgers.back().get());
-  }
-  absl::Status status = job.ForEach([&](const ingest::TimedRecord& timed) {
-    counts[timed.process].events.Count(timed.record);
-    collector.Observe(timed);
-    ledgers[timed.process]->Apply(timed.record);
-  });
-  if (!status.ok()) return status;
+  const absl::StatusOr<analyses::RunResult> result = session->Run(
+      [&](const ingest::TimedRecord& timed) { counts[timed.process].events.Count(timed.record); });
+  if (!result.ok()) return result.status();
   for (size_t i = 0; i < counts.size(); ++i) {
     const ingest::Process& process = job.processes()[i];
     const auto& end = process.reader->dictionary().end();
@@ -213,7 +201,8 @@ absl::Status Info(Session* session, Output* out, bool* trustworthy) {
         counts[i].events.total() > 0 ? counts[i].events.last_ns() - process.offset_ns : 0;
     if (end.has_value()) counts[i].duration_ns = std::max(counts[i].duration_ns, end->time_ns);
   }
-  const analyses::Trust trust = collector.Judge(ledger_pointers);
+  const analyses::TrustCollector& collector = session->trust_collector();
+  const analyses::Trust trust = session->Trust(*result);
   *trustworthy = trust.ledger_complete;
   if (session->options().json) {
     Json json = report::BeginDocument("info", job, trust);

@@ -47,9 +47,21 @@ analyses::Filter Session::filter(ledger::AccountSet kinds) const {
 
 absl::StatusOr<analyses::RunResult> Session::Run(const std::vector<ledger::Observer*>& observers,
                                                  std::optional<int64_t> until_ns) {
-  Progress progress("reading the trace", !options_.quiet);
   analyses::RunOptions run_options;
   run_options.until_ns = until_ns;
+  return RunWith(observers, std::move(run_options));
+}
+
+absl::StatusOr<analyses::RunResult> Session::Run(
+    std::function<void(const ingest::TimedRecord&)> on_record) {
+  analyses::RunOptions run_options;
+  run_options.on_record = std::move(on_record);
+  return RunWith({}, std::move(run_options));
+}
+
+absl::StatusOr<analyses::RunResult> Session::RunWith(
+    const std::vector<ledger::Observer*>& observers, analyses::RunOptions run_options) {
+  Progress progress("reading the trace", !options_.quiet);
   run_options.max_memory = options_.max_memory;
   run_options.progress = [&](double share) { progress.Show(share); };
   return analyses::RunLedgers(job_.get(), &sites_, observers, trust_.get(), run_options);

@@ -42,6 +42,11 @@ class Session {
   // wanted.
   absl::StatusOr<analyses::RunResult> Run(const std::vector<ledger::Observer*>& observers,
                                           std::optional<int64_t> until_ns = std::nullopt);
+  // The same for who looks at the records themselves.
+  absl::StatusOr<analyses::RunResult> Run(
+      std::function<void(const ingest::TimedRecord&)> on_record);
+  // What records of the last run said of the trace.
+  const analyses::TrustCollector& trust_collector() const { return *trust_; }
   // Of the last run, and of the symbols asked for until now.
   analyses::Trust Trust(const analyses::RunResult& result) const;
 
@@ -49,6 +54,9 @@ class Session {
   std::string DeviceName(int32_t device) const;
 
  private:
+  absl::StatusOr<analyses::RunResult> RunWith(const std::vector<ledger::Observer*>& observers,
+                                              analyses::RunOptions run_options);
+
   explicit Session(const CommonOptions& options)
       : options_(options), terminal_(report::Terminal::Of(1, options.color)) {}
 
